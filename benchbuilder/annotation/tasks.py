@@ -67,7 +67,7 @@ def task_key(fields: Iterable[tuple[str, str]]) -> str:
 
 
 def make_candidate_tasks(candidates: Iterable[Candidate], evidence: Iterable[Evidence]) -> CandidateTasks:
-    """Make tasks of `candidates` with their `evidence`, paragraphs in their order (see `Evidence.place`)."""
+    """Make tasks of `candidates` with their `evidence`: what the fact names, then by score, whichever the base."""
     tasks: dict[str, Task] = {}
     claim_of: dict[str, str] = {}
     for candidate in candidates:
@@ -81,7 +81,8 @@ def make_candidate_tasks(candidates: Iterable[Candidate], evidence: Iterable[Evi
             continue
         claim = claim_of[row.of]
         key = paragraph_of[row.id] = paragraph_key(claim, row.text)
-        placed[claim].append((row.place, ShownParagraph(key, row.base, row.title, row.text)))
+        place = row.rank > 0, -row.score, key  # equal scores by hash: no base stands first
+        placed[claim].append((place, ShownParagraph(key, row.base, row.title, row.text)))
     shown: list[Task] = []
     for key, task in tasks.items():
         paragraphs: dict[str, ShownParagraph] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -21,9 +20,9 @@ from benchbuilder.annotation import (
     rating_tasks,
     row_decisions,
 )
-from benchbuilder.cli.session import Session, open_session
+from benchbuilder.cli.session import Session
 from benchbuilder.cli.terminal import print_line
-from benchbuilder.config import ProjectSpec, Recipe, load_recipe
+from benchbuilder.config import ProjectSpec, Recipe
 from benchbuilder.core import Problem, RecipeError, Table, make_folder
 from benchbuilder.evaluation import TO_EXPERTS
 from benchbuilder.pipeline import item_voters, recheck_sample
@@ -56,20 +55,10 @@ class AnnotationSession:
         """`name`, if the recipe has a project of that name; else RecipeError."""
         specs = self.project_specs()
         if name not in specs:
+            hint = "annotation=app has candidates judged in the app" if name == CLAIMS_PROJECT else ""
             raise RecipeError([Problem(f"the recipe has no project {name!r}", where=f"command line: --project {name}",
-                                       allowed=", ".join(specs))])  # fmt: skip
+                                       allowed=", ".join(specs), hint=hint)])  # fmt: skip
         return name
-
-
-def app_session(args: argparse.Namespace, console: Console) -> Session:
-    """A session in which experts judge candidates in the app.
-
-    If the recipe uses another backend and no override chooses one, ``annotation=app`` is added.
-    """
-    is_chosen = any(override.startswith("annotation=") for override in args.overrides)
-    if not is_chosen and not isinstance(load_recipe(args.overrides, recipes=args.recipes).recipe.annotation, AppSpec):
-        args.overrides.append("annotation=app")
-    return open_session(args, console)
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ from benchbuilder.cli.session import (
 )
 from benchbuilder.cli.terminal import Terminal, print_line
 from benchbuilder.config import Recipe, RecipeRoot, display_path
-from benchbuilder.core import STATEMENT_FORM, count_phrase, public_path
+from benchbuilder.core import DEFAULT_LANGUAGE, STATEMENT_FORM, count_phrase, page_texts, public_path
 from benchbuilder.pipeline import BuildReport, Manifest, graph_lines
 from benchbuilder.steps import TopicSpec, keeps_few
 
@@ -117,7 +117,7 @@ def _remarks(report: BuildReport, recipe: Recipe, roots: Sequence[RecipeRoot]) -
             more = f"; benchbuild audit recipe={recipe.name}{variant}" if audit.closed else ""
             yield f"{audit.summary()}{f' ({task})' if task else ''}{more}"
     if (report.folder / "annotation" / REVIEW_FILE).exists() and not isinstance(recipe.annotation, AppSpec):
-        yield "The review app holds votes of this build, which are not counted here: annotation=app counts them."
+        yield f"{page_texts(DEFAULT_LANGUAGE)('common.votes_rule')} This one reads none of them: annotation=app does."
     if recipe.card.illustrative:
         tasks = [task for task, part in recipe.by_task().items() if task and part.card.illustrative]
         of = f" of {', '.join(tasks)}" if len(tasks) < len(recipe.tasks) else ""

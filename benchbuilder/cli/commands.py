@@ -136,7 +136,8 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
 }, "Annotate": {
     "review": Command(
         "review", "serve the review app: experts judge candidates and rate answers",
-        ("benchbuild review recipe=care_mi", "benchbuild review recipe=care_mi steps.items.sample=12 --port 8766"),
+        ("benchbuild review recipe=care_mi annotation=app",
+         "benchbuild review recipe=care_mi annotation=app steps.items.sample=12 --port 8766"),
         (RECIPE,
          option("--host", None, "the address to listen on (default: this machine only)", default="127.0.0.1"),
          option("--port", None, f"the port to listen on (default: {APP_PORT})", type=int, default=APP_PORT),
@@ -147,7 +148,8 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
     ),
     "people": Command(
         "people", "invite experts to the review app, list them, renew or revoke links",
-        ("benchbuild people invite wang --role annotator recipe=care_mi", "benchbuild people ls recipe=care_mi"),
+        ("benchbuild people invite wang --role annotator recipe=care_mi annotation=app",
+         "benchbuild people ls recipe=care_mi annotation=app"),
         (word("action", "invite people, make new links, set their projects, revoke access, or list everybody",
               choices=("invite", "link", "allow", "revoke", "ls")),
          words("NAME key=value", "names of people, recipe=NAME and any override"),
@@ -160,7 +162,7 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
     ),
     "votes": Command(
         "votes", "export votes to other tools, import them, say how good labels are",
-        ("benchbuild votes export label_studio recipe=care_mi",
+        ("benchbuild votes export label_studio recipe=care_mi annotation=app",
          "benchbuild votes quality recipe=care_mi"),
         (word("action", "export votes for another tool (Label Studio, Argilla, sheets), import votes, write what they "
               "decide, say how good the labels are, or list formats",

@@ -10,10 +10,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchbuilder.annotation import Person
-from benchbuilder.cli.annotation_session import app_session, open_annotation_session
+from benchbuilder.cli.annotation_session import open_annotation_session
 from benchbuilder.cli.commands import APP_ADDRESS
-from benchbuilder.cli.session import split_names
+from benchbuilder.cli.session import open_session, split_names
 from benchbuilder.cli.terminal import print_line
+from benchbuilder.config import display_path
 from benchbuilder.core import Problem, RecipeError, printable_text
 
 _NAME = re.compile(r"[^\s=/~+][^\s=/]{0,59}")
@@ -23,7 +24,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     """Run the action; links are shown once, because only their hashes are stored."""
     names, args.overrides = split_names(args.overrides)
     _check(args, names)
-    with open_annotation_session(app_session(args, console)) as annotation:
+    with open_annotation_session(open_session(args, console)) as annotation:
         store, projects = annotation.store, [annotation.checked_project(name) for name in args.project]
         for name in names:
             if args.action == "revoke":
@@ -41,6 +42,10 @@ def run(args: argparse.Namespace, console: Console) -> int:
             print_line(console, f"{person.name} ({person.role} {person.code}), until {person.expires_at:%Y-%m-%d}:")
             print_line(console, f"  {args.url.rstrip('/')}/enter/{token}")
         if args.action in ("invite", "link"):
+            if annotation.app_spec is None or annotation.app_spec.database_env is None:
+                folder = display_path(annotation.session.store.workplace)
+                print_line(console, f"links and votes are kept in {folder}: another run.dir has its own; to keep them, "
+                     "invite again there, or let annotation.database_env name one database for both")  # fmt: skip
             if args.url == APP_ADDRESS:
                 print_line(console, f"links lead to {APP_ADDRESS}; if `review` serves elsewhere, give --url")
             print_line(console, "give each link only to its person: anyone with it can work in their name, and it "

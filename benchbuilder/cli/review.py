@@ -12,16 +12,16 @@ from urllib.parse import urlsplit
 
 from rich.console import Console
 
+from benchbuilder.annotation import CLAIMS_PROJECT
 from benchbuilder.cli.annotation_session import (
     AnnotationSession,
-    app_session,
     create_rating_projects,
     open_annotation_session,
 )
-from benchbuilder.cli.session import Session, progress_watcher
+from benchbuilder.cli.session import Session, open_session, progress_watcher
 from benchbuilder.cli.terminal import print_line
-from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, imports_of
-from benchbuilder.pipeline import build_benchmark
+from benchbuilder.core import DEFAULT_LANGUAGE, DataError, Problem, RecipeError, count_phrase, imports_of, page_texts
+from benchbuilder.pipeline import build_benchmark, without_secrets
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     _check_proxies(args.proxy)
     create_app, serve = _app()
     _check_free(args.host, args.port)
-    session = app_session(args, console)
+    session = open_session(args, console)
     for warning in session.warnings:
         print_line(console, f"warning: {warning}")
     _build_candidates(session, console)
@@ -41,13 +41,18 @@ def run(args: argparse.Namespace, console: Console) -> int:
         _print_work(annotation, args.overrides, console)
         spec = annotation.app_spec
         strings = {} if spec is None else {name: ref.file for name, ref in spec.strings.items()}
-        app = create_app(annotation.store, strings, secure=secure, hosts=hosts, site_name=address)
+        app = create_app(annotation.store, strings, secure=secure, hosts=hosts, site_name=address,
+                         command=_build_command(args.overrides))  # fmt: skip
 
         def print_address(_: str) -> None:
             print_line(console, f"serving at {address} (Ctrl-C stops)")
 
         serve(app, args.host, args.port, on_ready=print_address, proxies=args.proxy)
     return 0
+
+
+def _build_command(overrides: list[str]) -> str:
+    return f"benchbuild {shlex.join(without_secrets(overrides))}"
 
 
 def _app() -> tuple[Callable[..., Any], Callable[..., None]]:
@@ -130,9 +135,13 @@ def _build_candidates(session: Session, console: Console) -> None:
 
 
 def _print_work(annotation: AnnotationSession, overrides: list[str], console: Console) -> None:
-    """Print how many tasks there are, and how many people."""
+    """Print how many tasks there are, where their votes count, and how many people there are."""
+    if annotation.app_spec is None:
+        print_line(console, f"{CLAIMS_PROJECT}: left out, this build does not have candidates judged in the app; "
+             "`annotation=app`, or another annotation of that kind, does")  # fmt: skip
     for project in annotation.store.projects():
         print_line(console, f"{project.name}: {count_phrase(len(annotation.store.tasks(project.name)), 'task')}")
+    print_line(console, f"{page_texts(DEFAULT_LANGUAGE)('common.votes_rule')} Here: {_build_command(overrides)}")
     people = [person for person in annotation.store.people() if not person.revoked]
     roles = ("annotator", "adjudicator", "lead")
     by_role = {role: sum(person.role == role for person in people) for role in roles}

@@ -30,12 +30,11 @@ from benchbuilder.annotation import (
 )
 from benchbuilder.cli.annotation_session import (
     AnnotationSession,
-    app_session,
     create_rating_projects,
     open_annotation_session,
 )
 from benchbuilder.cli.label_quality import print_quality
-from benchbuilder.cli.session import split_names
+from benchbuilder.cli.session import open_session, split_names
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import did_you_mean, display_path
 from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, open_given_file, write_atomically
@@ -64,7 +63,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         message = "no file was named" if args.action == "import" else f"export takes no file: {files[0]}"
         hint = "benchbuild votes import FORMAT FILE ..." if args.action == "import" else "--output says where to write"
         raise RecipeError([Problem(message, where=where, hint=hint)])
-    with open_annotation_session(app_session(args, console)) as annotation:
+    with open_annotation_session(open_session(args, console)) as annotation:
         name = annotation.checked_project(args.project)
         if name in annotation.session.plan.recipe.reviews and args.action == "export":
             create_rating_projects(annotation, console)
@@ -157,7 +156,7 @@ def _write_decisions(names: list[str], args: argparse.Namespace, console: Consol
     if names:
         raise RecipeError([Problem(f"decisions takes no name: {names[0]}", where="command line: votes decisions",
                                    hint="--project NAME")])  # fmt: skip
-    with open_annotation_session(app_session(args, console)) as annotation:
+    with open_annotation_session(open_session(args, console)) as annotation:
         project = annotation.checked_project(args.project)
         if project not in annotation.session.plan.recipe.reviews:
             reviews = ", ".join(annotation.session.plan.recipe.reviews)

@@ -97,7 +97,7 @@ class AuditResult(FrozenModel):
             return "audit: nothing to check"
         leaks, words = self.leak_count(), self.leaking_word_count()
         more = f", and {count_phrase(words, 'word')}" if words else ""
-        unclear = sum(check.gates and check.word == "cannot tell" for check in self.checks)
+        unclear = self.unclear_count()
         too_few = f"; {unclear:,} {'has' if unclear == 1 else 'have'} too few items to tell" if unclear else ""
         return f"audit: {leaks} of {count_phrase(checks, 'check')} leak{'' if leaks != 1 else 's'}{more}{too_few}"
 
@@ -117,6 +117,10 @@ class AuditResult(FrozenModel):
     def check_count(self) -> int:
         """How many checks can close the gate."""
         return sum(check.gates for check in self.checks)
+
+    def unclear_count(self) -> int:
+        """How many checks that can close the gate have too few items to tell."""
+        return sum(check.gates and check.word == "cannot tell" for check in self.checks)
 
     def groups(self, target: str) -> list[tuple[str, str]]:
         """All items together, then the sources: the scopes and groups that the card and the report show."""

@@ -45,6 +45,7 @@ from .inspector import Inspector as Inspector
 from .inspector import TracedBranch as TracedBranch
 from .last_command import last_command_hint as last_command_hint
 from .last_command import last_overrides as last_overrides
+from .last_command import without_secrets as without_secrets
 from .node_inputs import step_job_of as step_job_of
 from .other_language import first_language as first_language
 from .other_language import guess_language as guess_language

@@ -106,7 +106,7 @@ def build_benchmark(
         if write_outputs:
             save_last_command(store, overrides)
         try:
-            with _logged_runner(plan, store, watcher, report) as runner:
+            with _logged_runner(plan, store, watcher, report, outputs=write_outputs) as runner:
                 _check_models(plan, statuses)
                 _run_nodes(runner, statuses, refresh, report)
         except (ServiceError, TooManyFailures):
@@ -130,7 +130,9 @@ def _own_folder(outputs: OutputWriter, names: Sequence[str], watcher: Watcher) -
 
 
 @contextlib.contextmanager
-def _logged_runner(plan: Plan, store: Store, watcher: Watcher, report: BuildReport) -> Generator[NodeRunner]:
+def _logged_runner(
+    plan: Plan, store: Store, watcher: Watcher, report: BuildReport, *, outputs: bool
+) -> Generator[NodeRunner]:
     """The runner of a build; its receipts and its entry in the run log are written however the build ends."""
     started = datetime.now(UTC)
     executor = create_executor(plan.recipe.run)
@@ -141,7 +143,7 @@ def _logged_runner(plan: Plan, store: Store, watcher: Watcher, report: BuildRepo
             yield runner
         finally:
             report.receipts = () if gateway is None else gateway.receipts()
-            _write_run_log(store, report, started, runner.times)
+            _write_run_log(store, report, started, runner.times, outputs=outputs)
 
 
 @contextlib.contextmanager
@@ -205,9 +207,9 @@ def _finish_stopped_build(outputs: OutputWriter, report: BuildReport, watcher: W
 
 
 def _write_run_log(
-    store: Store, report: BuildReport, started: datetime, times: Mapping[str, Mapping[str, float]]
+    store: Store, report: BuildReport, started: datetime, times: Mapping[str, Mapping[str, float]], *, outputs: bool
 ) -> None:
-    """Append times, machine and memory to the run log; no output holds any of them."""
+    """Append times, machine and memory to the run log, and whether outputs follow; no output holds any of them."""
     report.logged = {
         "started": started.isoformat(timespec="seconds"),
         "seconds": round((datetime.now(UTC) - started).total_seconds(), 3),
@@ -216,6 +218,7 @@ def _write_run_log(
         "steps": times,
         "reused": report.reused_steps,
         "receipts": [asdict(receipt) for receipt in report.receipts],
+        "outputs": outputs,
         "waiting": {name: waiting.missing for name, waiting in report.waiting.items()},
     }
     path = store.folder / RUN_LOG

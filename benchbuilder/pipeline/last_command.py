@@ -17,12 +17,13 @@ _USER = re.compile(r"://[^/]*@")
 
 def save_last_command(store: Store, overrides: Sequence[str]) -> None:
     """Save the overrides of a build in the store, except those that may hold a password."""
-    safe = _without_secrets(overrides)
+    safe = without_secrets(overrides)
     if safe != (last_overrides(store) or []):
         write_atomically(store.folder / "store" / _FILE, seal_json({"overrides": safe}), sync=False)
 
 
-def _without_secrets(overrides: Sequence[str]) -> list[str]:
+def without_secrets(overrides: Sequence[str]) -> list[str]:
+    """The overrides but for those that may hold a password."""
     return [override for override in overrides if not _USER.search(override)]
 
 
@@ -41,7 +42,7 @@ def last_command_hint(store: Store, overrides: Sequence[str], recipe_yaml: str) 
     if built == recipe_yaml:
         return ""
     last = last_overrides(store)
-    if last is None or set(last) == set(_without_secrets(overrides)):
+    if last is None or set(last) == set(without_secrets(overrides)):
         return hint if built and last is None else ""
     return f"{hint}: {shlex.join(last)}"
 

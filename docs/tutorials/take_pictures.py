@@ -104,7 +104,7 @@ def play(browser: Browser, links: dict[str, str]) -> None:
     wang = enter(browser, links["wang"], "Begin")
     judge(wang, stop_before=8)
     picture(wang, "task")
-    for _ in range(6):
+    for _ in range(8):
         judge(wang)
     li = enter(browser, links["li"], "Begin", **PHONE)
     picture(li, "phone")
@@ -112,7 +112,7 @@ def play(browser: Browser, links: dict[str, str]) -> None:
     judge(chinese, stop_before=8)
     picture(chinese, "chinese")
     judge(li, objecting=True)
-    for _ in range(5):
+    for _ in range(7):
         judge(li)
     picture(enter(browser, links["chen"], "Decide"), "dispute")
     lead = enter(browser, links["zhou"], "候选题目审核")

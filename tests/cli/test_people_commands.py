@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -17,7 +18,7 @@ from patience import patience, until
 
 from benchbuilder.cli.dispatch import main
 
-SAMPLE = ["recipe=care_mi", "source=[medqa,textbook,encyclopaedia]", "steps.items.sample=8"]
+SAMPLE = ["recipe=care_mi", "source=[medqa,textbook,encyclopaedia]", "steps.items.sample=8", "annotation=app"]
 TOKEN = re.compile(r"/enter/([\w-]{40,})")
 
 
@@ -26,7 +27,7 @@ def built(tmp_path_factory):
     """A folder with a build that waits for people in the app."""
     folder = tmp_path_factory.mktemp("desk")
     os.chdir(folder)
-    assert main([*SAMPLE, "annotation=app"]) == 75
+    assert main(SAMPLE) == 75
     return folder
 
 
@@ -34,6 +35,14 @@ def built(tmp_path_factory):
 def here(built, monkeypatch):
     monkeypatch.chdir(built)
     return built
+
+
+@pytest.mark.push
+def test_candidates_are_judged_in_the_app_only_where_the_words_say_so(here, capsys):
+    assert main(["votes", "export", "csv", *SAMPLE[:-1]]) == 2
+    told = capsys.readouterr().err
+    assert "the recipe has no project 'claims'" in told
+    assert "annotation=app has candidates judged in the app" in told
 
 
 @pytest.mark.full
@@ -105,7 +114,7 @@ def test_votes_go_out_and_come_in(here, capsys, tmp_path, monkeypatch):
         assert main(["votes", "export", name, *SAMPLE]) == 0
         assert list((here / "builds/care_mi/annotation/export/claims" / name).iterdir())
     # the votes are in: the same command goes on
-    assert main([*SAMPLE, "annotation=app"]) == 0
+    assert main(SAMPLE) == 0
     assert (here / "builds/care_mi/items.jsonl").exists()
 
 
@@ -175,6 +184,8 @@ def test_serving_until_it_is_stopped(here, tmp_path):
     assert f"serving at http://127.0.0.1:{port} (Ctrl-C stops)" in told
     assert "answers: 1 task" in told
     assert "claims: 9 tasks" in told  # whole families
+    rule = "Votes given in the review app count in the build with the same words, and in no other."
+    assert f"{rule} Here: benchbuild {shlex.join(command[2:-2])}" in told
     assert "forged" not in told + errors
     assert server.returncode == 0
 

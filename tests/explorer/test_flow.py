@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html import unescape
 from pathlib import Path
 
 import pytest
 from explorer_browser import ExplorerBrowser
+from small_build import write_small_build
 
 from benchbuilder.explorer import BuildFolder
 from benchbuilder.explorer.reading.build_summaries import summarise_build
 from benchbuilder.explorer.reading.step_flow import read_flow
+from benchbuilder.pipeline import Store
+from benchbuilder.pipeline.last_command import save_last_command
 
 
 @pytest.mark.push
@@ -31,6 +35,41 @@ def test_a_build_without_steps_says_so(tmp_path: Path) -> None:
     assert "stopped" in browser.text("/")
     assert "No step of this build is finished yet." in browser.text("/b/new/")
     assert "No step of this build is finished yet." in browser.text("/b/new/rows")
+
+
+def test_what_only_looked_at_a_build_is_not_its_last_run(tmp_path: Path) -> None:
+    folder = write_small_build(tmp_path / "build", ["one", "two"])
+    owed = {"waiting": {"items": {"annotators: claim": 1234}}, "outputs": False}
+    lines = [{"waiting": {}, "outputs": True, "receipts": [{"calls": 3, "usd": 0.5}]}, owed]
+    (folder / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    summary = summarise_build(BuildFolder("build", folder))
+    assert (dict(summary.waiting), summary.calls, summary.usd) == ({}, 3, 0.5)
+    (folder / "run.jsonl").write_text(json.dumps(owed) + "\n", "utf-8")
+    browser = ExplorerBrowser(BuildFolder("build", folder))
+    assert "waiting for people" in browser.text("/")
+    assert "<li><code>items</code>: annotators: claim 1,234</li>" in browser.text("/b/build/")
+
+
+def test_runs_of_a_sweep_are_called_by_what_was_varied(tmp_path: Path) -> None:
+    builds: list[BuildFolder] = []
+    for top_k in "23":
+        folder = write_small_build(tmp_path / top_k, ["one"])
+        save_last_command(Store(folder), ["recipe=care_mi", f"retriever.top_k={top_k}", "seed=1"])
+        builds.append(BuildFolder(top_k, folder))
+    assert ">3</a>" in ExplorerBrowser(*builds).text("/")
+    (tmp_path / "sweep.csv").write_text("run\n", "utf-8")
+    page = ExplorerBrowser(*builds).text("/")
+    assert ">retriever.top_k=2</a>" in page
+    assert "<code>recipe=care_mi retriever.top_k=3 seed=1</code>" in page
+
+
+def test_votes_in_the_review_app_are_explained_where_there_are_any(tmp_path: Path) -> None:
+    folder = write_small_build(tmp_path / "build", ["one"])
+    browser = ExplorerBrowser(BuildFolder("build", folder))
+    assert "Votes given in the review app" not in browser.text("/")
+    (folder / "annotation").mkdir()
+    (folder / "annotation" / "review.sqlite").touch()
+    assert "count in the build with the same words, and in no other." in browser.text("/")
 
 
 @pytest.mark.push

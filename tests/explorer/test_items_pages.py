@@ -136,6 +136,9 @@ def test_what_the_audit_found_is_marked_in_the_text(
     build = tmp_path / "audited"
     shutil.copytree(care_mi, build, ignore=shutil.ignore_patterns("cache", "audit"))
     asked = [r for r in records if "吗" in r["question"]]
+    own = ExplorerBrowser(as_build(build)).text(f"/b/audited/items/{asked[0]['id']}")
+    assert "Words of this item that the audit tested" in own, "the audit of the build itself, as the first page has it"
+    assert "Items were not compared with each other" in own
     with_audit(build, asked[0]["id"], asked[1]["id"])
     browser = ExplorerBrowser(as_build(build))
     text = browser.text(f"/b/audited/items/{asked[0]['id']}")

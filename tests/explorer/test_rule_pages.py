@@ -239,7 +239,7 @@ def test_tables_that_rules_name_are_copied_too_and_a_failed_save_leaves_nothing(
 
 
 @pytest.mark.push
-def test_read_only_and_a_build_without_its_recipe_have_no_route_that_writes(once: Once) -> None:
+def test_read_only_has_no_route_that_writes(once: Once) -> None:
     folder = once.after(BUILT) / "builds" / "care_mi"
     reader = ExplorerBrowser(BuildFolder("own", folder, ("recipe=care_mi",)), read_only=True)
     token = reader.site.post_token
@@ -247,7 +247,13 @@ def test_read_only_and_a_build_without_its_recipe_have_no_route_that_writes(once
         assert reader.client.post(f"{STEP}/{part}?token={token}", data={"text": "x"}).status_code == 404
     assert reader.get("/b/own/work/").status_code == 404
     assert "/work/" not in reader.text("/keys")
-    bare = ExplorerBrowser(BuildFolder("own", folder))
+    known = ExplorerBrowser(BuildFolder("own", folder))
+    assert "/work/state_choice" in known.text("/b/own/work/"), "the command of the build says its recipe"
+
+
+def test_a_build_of_an_unknown_command_says_how_to_open_it(tmp_path: Path) -> None:
+    (tmp_path / "store" / "steps").mkdir(parents=True)
+    bare = ExplorerBrowser(BuildFolder("own", tmp_path))
     assert "benchbuild view recipe=NAME" in bare.text("/b/own/work/")
     assert bare.get(STEP).status_code == 404
 

@@ -260,6 +260,14 @@ def test_paragraphs_that_read_the_same_are_judged_and_counted_once(world):
     assert [outcomes[e.id]["reason"] for e in twin if e.id in outcomes] == ["repeated_paragraph"]
 
 
+def test_the_best_paragraphs_of_any_base_are_shown_first(world):
+    rows = [row.model_copy(update={"score": score}) for row, score in
+            zip(paragraphs(world.candidates[0]), (1.0, 4.0, 2.0, 0.5), strict=True)]  # fmt: skip
+    named = rows[3].model_copy(update={"rank": 0})
+    (task,) = make_candidate_tasks(world.candidates[:1], [*rows[:3], named]).tasks
+    assert [shown.text for shown in task.paragraphs] == [rows[n].text for n in (3, 1, 2, 0)]
+
+
 def test_candidates_that_look_the_same_are_judged_once(world):
     same = candidate(0, of="question-9", parents=("question-9",))
     world.candidates.append(same)

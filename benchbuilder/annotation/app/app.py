@@ -17,8 +17,9 @@ from benchbuilder.web import CachedStaticFiles, RequestGuard
 
 
 def create_app(
-    store: AnnotationStore, text_files: Mapping[str, Path], *, secure: bool, hosts: Sequence[str], site_name: str = ""
-) -> FastAPI:
+    store: AnnotationStore, text_files: Mapping[str, Path], *, secure: bool, hosts: Sequence[str], site_name: str = "",
+    command: str = "",
+) -> FastAPI:  # fmt: skip
     """Create the app.
 
     Args:
@@ -28,6 +29,7 @@ def create_app(
         hosts: allowed host names, ``*`` for all.
         site_name: distinguishes apps on several ports of one host, as ports share cookies; without it, signing in to
             one app signs a browser out of the others.
+        command: the command of the build that counts the votes, for the home pages.
 
     Raises:
         DataError: a file of `text_files` cannot be used.
@@ -37,7 +39,7 @@ def create_app(
     app.add_exception_handler(RequestValidationError, pages.on_bad_request)
     app.add_exception_handler(DataError, pages.on_data_error)
     app.add_exception_handler(Exception, pages.on_unexpected_error)
-    app.state.site = Site(store, load_languages(text_files), secure, site_name)
+    app.state.site = Site(store, load_languages(text_files), secure, site_name, command)
     for part in (pages, login, annotate_pages, adjudicate_pages, dashboard):
         app.include_router(part.router)
     app.mount("/static", CachedStaticFiles("benchbuilder.annotation.app"))

@@ -33,7 +33,7 @@ def overview_page(request: Request) -> Response:
     """Every project with its completion."""
     visit = require_visit(request, "lead")
     projects = [(project, visit.store.staff_progress(project.name)) for project in visit.store.projects()]
-    return visit.page("lead.j2", projects=projects, say=DashboardTexts)
+    return visit.page("lead.j2", projects=projects, say=DashboardTexts, command=visit.site.command)
 
 
 @router.get("/{name}")

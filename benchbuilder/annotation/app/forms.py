@@ -88,6 +88,10 @@ class TaskForm:
             *self.after_evidence,
         )
 
+    def asks_paragraphs_yes_or_no(self) -> bool:
+        """Whether a question about paragraphs is answered with yes or no."""
+        return any(entry.question.answer == "binary" for _, entries in self.paragraphs for entry in entries)
+
     def evidence_counts(self) -> list[tuple[GuidingQuestion, int, int]]:
         """Each question about evidence with the number of answered paragraphs and of all paragraphs."""
         by_question: dict[str, list[QuestionField]] = {}

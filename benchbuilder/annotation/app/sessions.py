@@ -28,6 +28,7 @@ class Site:
     languages: Mapping[str, PageTexts]
     secure: bool
     name: str = ""
+    command: str = ""
     login_throttle: LoginThrottle = field(default_factory=LoginThrottle)
     snapshots: SnapshotCache = field(default_factory=SnapshotCache)
 

@@ -43,16 +43,17 @@ class TaskShape:
         return replace(task, paragraphs=self._mixed(task, wanted))
 
     def _mixed(self, task: Task, wanted: int) -> tuple[ShownParagraph, ...]:
-        """The paragraphs of `task` and others, by hash: another paragraph in the pool changes few tasks."""
+        """The paragraphs of `task`, then others by hash: the best stand first, as in every task.
+
+        Another paragraph in the pool changes few tasks.
+        """
         own = {paragraph.text for paragraph in task.paragraphs}
         spare = sorted((text for text in self._pool if text not in own), key=lambda text: _draw(task.key, text))
-        added = [
+        added = (
             replace(self._pool[text], key=paragraph_key(task.key, text))
             for text in spare[: wanted - len(task.paragraphs)]
-        ]
-        if not added:
-            return task.paragraphs
-        return tuple(sorted([*task.paragraphs, *added], key=lambda paragraph: _draw(task.key, "at", paragraph.text)))
+        )
+        return *task.paragraphs, *added
 
 
 def _draw(*parts: str) -> str:

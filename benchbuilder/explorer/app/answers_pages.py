@@ -160,7 +160,7 @@ def experts_list(folder: Path, task: str) -> dict[str, int]:
 def command_of(build: BuildFolder, command: str) -> str:
     """The command line that does something with a build; its recipe is named if the explorer knows it."""
     name = str(build.recipe.get("name") or build.name)
-    words = " ".join(build.overrides) or f"recipe={name}"
+    words = " ".join(build.words) or f"recipe={name}"
     return f"benchbuild {command} {words}"
 
 

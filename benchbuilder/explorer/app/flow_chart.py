@@ -1,181 +1,131 @@
-"""Draws the flow of a build as SVG: a box for each step, a line for each port, and links from all counts to rows."""
+"""Draws the flow of a build as SVG: bars as wide as their rows, ribbons between them, and links from words to rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
 from benchbuilder.core import PageTexts
-from benchbuilder.explorer.reading.step_flow import FlowStep
-from benchbuilder.exporters import shorten_label, svg_element
+from benchbuilder.explorer.app.flow_layout import BAR, JOINED, STAGES, THIN_BAR, FlowBar, FlowFrame, FlowLayout
+from benchbuilder.explorer.reading.step_flow import LOST, FlowStep
+from benchbuilder.exporters import svg_element, width_of
 
-_WIDTH, _HEIGHT, _GAP, _LANE, _DROP = 158.0, 52.0, 18.0, 10.0, 42.0
-_SWEEPS = 6
-_FOOT = 4.0
-
-
-@dataclass(frozen=True)
-class FlowLinks:
-    """Where the parts of the chart lead: a step, and rows of a step with one outcome (none: all its rows)."""
-
-    step: Callable[[str], str]
-    rows: Callable[[str, str], str]
+_WIDE, _NARROW = 1140.0, 336.0
+_DROP = 22.0
+"""The height in which a ribbon turns aside."""
 
 
-@dataclass
-class _FlowPlace:
-    """A box, or a point where a long line crosses a layer: `step` is empty then."""
+def flow_charts(flow: Sequence[FlowStep], rows: Callable[[str, str], str], t: PageTexts) -> dict[str, Markup]:
+    """The picture for wide and for narrow pages; the page has the same as tables.
 
-    key: str
-    layer: int
-    step: str = ""
-    x: float = 0.0
-
-    @property
-    def width(self) -> float:
-        return _WIDTH if self.step else _LANE
+    `rows` is the address of the rows of a step with one outcome.
+    """
+    sizes = {"wide": _WIDE, "narrow": _NARROW}
+    return {
+        name: _FlowChart(FlowLayout(flow, width, wide=name == "wide"), rows, t).draw() for name, width in sizes.items()
+    }
 
 
-def flow_chart(flow: Sequence[FlowStep], links: FlowLinks, t: PageTexts) -> Markup:
-    """The chart; the page has the same as a table, which is its text for screen readers."""
-    steps = {step.name: step for step in flow}
-    layers, lines = _layered(steps)
-    width = _arrange(layers, lines)
-    height = len(layers) * (_HEIGHT + _DROP) - _DROP + 2
-    places = {place.key: place for layer in layers for place in layer}
-    drawn = [_line([places[key] for key in line]) for line in lines]
-    leaving = dict.fromkeys(line[0] for line in lines)
-    labels = [_edge_label(steps[name], places[name], links, t) for name in leaving]
-    boxes = [_box(steps[place.step], place, links, t) for place in places.values() if place.step]
-    return svg_element(
-        "svg", svg_element("title", t("view.flow.chart")), *drawn, *labels, *boxes, class_="flow", role="group",
-        aria_label=t("view.flow.chart"), viewBox=f"-1 -1 {width + 2:.0f} {height:.0f}", width=width + 2, height=height,
-    )  # fmt: skip
+class _FlowChart:
+    def __init__(self, layout: FlowLayout, rows: Callable[[str, str], str], t: PageTexts) -> None:
+        self._layout, self._rows, self._t = layout, rows, t
+        self._hue = {lane: f"c{number % 4}" for number, lane in enumerate(layout.lanes)} | {JOINED: "joined"}
+
+    def draw(self) -> Markup:
+        layout, title = self._layout, self._t("view.flow.chart")
+        bars = layout.bars.values()
+        return svg_element(
+            "svg", svg_element("title", title), *map(self._frame, layout.frames),
+            *(ribbon for bar in bars for ribbon in self._ribbons(bar)), *map(self._step, bars),
+            class_="flow", role="group", aria_label=title, viewBox=f"0 0 {layout.width:.0f} {layout.height:.0f}",
+        )  # fmt: skip
+
+    def _frame(self, frame: FlowFrame) -> Markup:
+        t = self._t
+        if frame.lane is None:
+            css = f"band b{frame.stage % 2}"
+            words = t(f"view.flow.stage.{STAGES[frame.stage]}")
+            return svg_element(
+                "g", svg_element("rect", y=frame.y, width=self._layout.width, height=frame.height, class_=css),
+                svg_element("text", words, x=4, y=frame.y + (21 if self._layout.wide else 15), class_="t stage"),
+            )  # fmt: skip
+        steps = [bar.step for bar in self._layout.bars.values() if bar.lane == frame.lane and bar.step.is_source]
+        kind = (frame.lane.partition("[")[2] or frame.lane).rstrip("]")
+        name = t.get(f"view.flow.lane.{kind}", kind) if kind else t("view.flow.joined")
+        first = sum(step.rows for step in steps)
+        text = f"{name} · {t.number(first)}" if first else name
+        mark = svg_element("rect", x=frame.x, y=frame.y + 9, width=10, height=10, class_=self._hue[frame.lane])
+        return svg_element("g", mark, svg_element("text", text, x=frame.x + 16, y=frame.y + 18, class_="t lane"))
+
+    def _ribbons(self, bar: FlowBar) -> list[Markup]:
+        """The ribbons that lead to a step; on a narrow page, those from another lane are left out."""
+        drawn: list[Markup] = []
+        if bar.aside or not bar.width + bar.stub:
+            return drawn
+        at, end = bar.x, bar.y + (3 if bar.thin else 0)
+        for up in sorted((self._layout.bars[name] for name in bar.lines), key=lambda up: up.x):
+            if up.width and (self._layout.wide or up.lane == bar.lane):
+                width = min(up.width, bar.width + bar.stub)
+                begin = up.y + (3 + THIN_BAR if up.thin else BAR)
+                early = up.lane == bar.lane and at > up.x  # a branch turns aside at once, and then runs down
+                turn, low = (begin, begin + _DROP) if early else (max(begin, end - _DROP), end)
+                mid, right, to = (turn + low) / 2, up.x + up.width, at + width
+                path = (
+                    f"M{up.x:.1f} {begin:.1f}V{turn:.1f}C{up.x:.1f} {mid:.1f} {at:.1f} {mid:.1f} {at:.1f} {low:.1f}"
+                    f"V{end:.1f}H{to:.1f}V{low:.1f}C{to:.1f} {mid:.1f} {right:.1f} {mid:.1f} {right:.1f} {turn:.1f}"
+                    f"V{begin:.1f}Z"
+                )
+                drawn.append(svg_element("path", d=path, class_=f"ribbon {self._hue[up.lane]}"))
+                at += width
+        return drawn
+
+    def _step(self, bar: FlowBar) -> Markup:
+        """The bar with its stub, and the words beside it: name, rows, tags; below them what it lost."""
+        step, t = bar.step, self._t
+        parts = [svg_element("title", f"{step.name} ({step.kind})"), *self._bar(bar)]
+        tags = [f"← {name}" for name in bar.tags]
+        tags += [t("view.flow.earlier", n=bar.earlier)] if bar.earlier else []
+        number = t.number(step.rows)
+        shown = [number, *_that_fit(tags, bar.span - width_of(step.name + number) - 6, least=0)]
+        css = ["n", *["tag"] * (len(shown) - 1)]
+        spans = [svg_element("tspan", f" {text}", class_=one) for text, one in zip(shown, css, strict=True)]
+        y = bar.y + 10
+        words = svg_element("text", step.name, *spans, x=bar.words, y=y, class_=f"t {'thin' if bar.thin else 'v'}")
+        parts.append(svg_element("a", words, href=self._rows(step.name, "kept")))
+        if step.lost:
+            lost = [loss for loss in step.losses if loss.outcome in LOST and loss.reason]
+            reasons = [f"{loss.reason} {t.number(loss.count)}" for loss in lost] if len(lost) > 1 else [
+                loss.reason for loss in lost]  # fmt: skip
+            why = svg_element("tspan", " " + " · ".join(_that_fit(reasons, bar.span - 40, least=1)), class_="why")
+            text = svg_element("text", f"\u2212{t.number(step.lost)}", why, x=bar.words, y=y + 14, class_="t lost")
+            label = f"{step.name}: {t('view.flow.lost', n=step.lost)}"
+            parts.append(svg_element("a", text, href=self._rows(step.name, "lost"), aria_label=label))
+        return svg_element("g", *parts)
+
+    def _bar(self, bar: FlowBar) -> list[Markup]:
+        """A piece for each lane that its rows come from, and the stub of those that it lost."""
+        share: dict[str, int] = {}
+        for source, kept in bar.step.kept_by_source.items():
+            lane = self._layout.bars[source].lane if source in self._layout.bars else bar.lane
+            share[lane] = share.get(lane, 0) + kept
+        pieces: list[Markup] = []
+        x, y, height = bar.x, bar.y + (3 if bar.thin else 0), THIN_BAR if bar.thin else BAR
+        for lane in sorted(share if bar.width else (), key=list(self._hue).index):
+            width = bar.width * share[lane] / max(1, sum(share.values()))
+            pieces.append(svg_element("rect", x=x, y=y, width=max(width, 1.5), height=height, class_=self._hue[lane]))
+            x += width
+        if bar.step.lost:
+            pieces.append(svg_element("rect", x=x + 1, y=y, width=max(bar.stub, 2.0), height=height, class_="loss"))
+        return pieces
 
 
-def _layered(steps: Mapping[str, FlowStep]) -> tuple[list[list[_FlowPlace]], list[list[str]]]:
-    """The places of each layer from the top, and each line as the keys of the places that it passes."""
-    depth: dict[str, int] = {}
-    for name, step in steps.items():
-        depth[name] = 1 + max((depth[up] for up in step.inputs), default=-1)
-    for name in reversed(list(steps)):  # a source stands just above what reads it
-        readers = [depth[other] for other, step in steps.items() if name in step.inputs]
-        if steps[name].is_source and readers:
-            depth[name] = min(readers) - 1
-    layers: list[list[_FlowPlace]] = [[] for _ in range(max(depth.values(), default=0) + 1)]
-    for name in steps:
-        layers[depth[name]].append(_FlowPlace(name, depth[name], name))
-    lines: list[list[str]] = []
-    for name, step in steps.items():
-        for up in step.inputs:
-            between = [_FlowPlace(f"{up}>{name}:{layer}", layer) for layer in range(depth[up] + 1, depth[name])]
-            for place in between:
-                layers[place.layer].append(place)
-            lines.append([up, *(place.key for place in between), name])
-    return layers, lines
-
-
-def _arrange(layers: list[list[_FlowPlace]], lines: Sequence[Sequence[str]]) -> float:
-    """Order each layer by the middle of its neighbours, and set all x; the width of the chart."""
-    above: dict[str, list[str]] = {}
-    below: dict[str, list[str]] = {}
-    for line in lines:
-        for upper, lower in pairwise(line):
-            above.setdefault(lower, []).append(upper)
-            below.setdefault(upper, []).append(lower)
-    places = {place.key: place for layer in layers for place in layer}
-    for layer in layers:
-        _spread(layer)
-    for sweep in range(_SWEEPS):
-        down = sweep % 2 == 0
-        neighbours = above if down else below
-        for layer in layers if down else reversed(layers):
-            middle = {
-                place.key: _mean([_centre(places[key]) for key in neighbours.get(place.key, ())], _centre(place))
-                for place in layer
-            }
-            layer.sort(key=lambda place: middle[place.key])
-            _spread(layer, middle)
-    left = min((place.x for place in places.values()), default=0.0)
-    for place in places.values():
-        place.x -= left
-    return max((place.x + place.width for place in places.values()), default=0.0)
-
-
-def _spread(layer: Sequence[_FlowPlace], middle: Mapping[str, float] | None = None) -> None:
-    """Place a layer from the left, each as near to the wished middle as its neighbours allow."""
-    if middle is None:
-        x = 0.0
-        for place in layer:
-            place.x, x = x, x + place.width + _GAP
-        return
-    wished = [middle[place.key] - place.width / 2 for place in layer]
-    x = float("-inf")
-    for place, wish in zip(layer, wished, strict=True):
-        place.x = max(wish, x)
-        x = place.x + place.width + _GAP
-    shift = _mean([wish - place.x for place, wish in zip(layer, wished, strict=True)], 0.0)
-    for place in layer:
-        place.x += shift
-
-
-def _centre(place: _FlowPlace) -> float:
-    return place.x + place.width / 2
-
-
-def _mean(values: Sequence[float], default: float) -> float:
-    return sum(values) / len(values) if values else default
-
-
-def _top(place: _FlowPlace) -> float:
-    return place.layer * (_HEIGHT + _DROP)
-
-
-def _line(places: Sequence[_FlowPlace]) -> Markup:
-    path, half = "", _DROP / 2
-    for upper, lower in pairwise(places):
-        x0, y0 = _centre(upper), _top(upper) + _HEIGHT
-        x1, y1 = _centre(lower), _top(lower)
-        path += f"M{x0:.1f} {y0:.1f}" if not path else f"L{x0:.1f} {y0:.1f}"
-        path += f"C{x0:.1f} {y0 + half:.1f} {x1:.1f} {y1 - half:.1f} {x1:.1f} {y1:.1f}"
-    return svg_element("path", d=path, class_="edge")
-
-
-def _edge_label(step: FlowStep, place: _FlowPlace, links: FlowLinks, t: PageTexts) -> Markup:
-    """How many rows go along each line of a step, where the lines leave it, as a link to these rows."""
-    label = t("view.flow.edge", n=step.rows, step=step.name)
-    text = svg_element(
-        "text", t.number(step.rows), x=_centre(place) + 6, y=_top(place) + _HEIGHT + 14, class_="t s count"
-    )
-    return svg_element("a", text, href=links.rows(step.name, "kept"), aria_label=label)
-
-
-def _box(step: FlowStep, place: _FlowPlace, links: FlowLinks, t: PageTexts) -> Markup:
-    x, y = place.x, _top(place)
-    name = svg_element("text", shorten_label(step.name, _WIDTH - 20), x=x + 10, y=y + 20, class_="t v")
-    rows = t("view.flow.rows", n=step.rows)
-    kept = svg_element("text", rows, x=x + 10, y=y + 38, class_="t s")
-    css = "box source" if step.is_source else "box"
-    parts = [
-        svg_element("title", f"{step.name} ({step.kind})"),
-        svg_element("rect", x=x, y=y, width=_WIDTH, height=_HEIGHT, rx=6.0, class_=css),
-        svg_element("a", name, href=links.step(step.name)),
-        svg_element("a", kept, href=links.rows(step.name, "kept"), aria_label=f"{step.name}: {rows}"),
-    ]
-    return svg_element("g", *parts, *(_loss(step, x, y, links, t) if step.lost else ()))
-
-
-def _loss(step: FlowStep, x: float, y: float, links: FlowLinks, t: PageTexts) -> list[Markup]:
-    """How many rows a step lost, as a link to them, and a bar at its foot with their share."""
-    count = svg_element(
-        "text", f"\u2212{t.number(step.lost)}", x=x + _WIDTH - 10, y=y + 38, text_anchor="end", class_="t lost"
-    )
-    label = f"{step.name}: {t('view.flow.lost', n=step.lost)}"
-    length = max(3.0, (_WIDTH - 12) * step.lost_share)
-    return [
-        svg_element("a", count, href=links.rows(step.name, "lost"), aria_label=label),
-        svg_element("rect", x=x + 6, y=y + _HEIGHT - _FOOT - 2, width=length, height=_FOOT, rx=2.0, class_="share"),
-    ]
+def _that_fit(texts: Sequence[str], room: float, *, least: int) -> list[str]:
+    """The first of `texts`, at least so many, that have room beside each other."""
+    fit: list[str] = []
+    for text in texts:
+        room -= width_of(text) + 8
+        if len(fit) >= least and room < 0:
+            break
+        fit.append(text)
+    return fit

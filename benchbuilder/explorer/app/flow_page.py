@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from benchbuilder.explorer.app.explorer_site import page_request
-from benchbuilder.explorer.app.flow_chart import FlowLinks, flow_chart
+from benchbuilder.explorer.app.flow_chart import flow_charts
 from benchbuilder.explorer.app.page_templates import path_part
 from benchbuilder.explorer.app.row_addresses import RowsQuery, rows_address
 from benchbuilder.explorer.reading.build_folders import BuildFolder
@@ -38,10 +38,10 @@ def flow_page(request: Request, name: str) -> Response:
     build = page.build(name)
     flow, summary = read_flow(build.manifests()), summarise_build(build)
     rows_of = partial(_rows_of, build)
-    links = FlowLinks(rows_of, lambda step, outcome: rows_of(step, outcome=outcome))
+    charts = flow_charts(flow, lambda step, outcome: rows_of(step, outcome=outcome), page.texts)
     return page.page(
         "flow.j2", build=build, here="flow", flow=flow, summary=summary,
-        chart=flow_chart(flow, links, page.texts), losses=losses_by_reason(flow),
+        charts=charts, losses=losses_by_reason(flow), lost=sum(step.lost for step in flow),
         rows_of=rows_of, progress=read_progress(build) if summary.state == "building" else None,
     )  # fmt: skip
 

@@ -127,7 +127,7 @@ def item_page(request: Request, name: str, item_id: str) -> Response:
     return page.page(
         "item.j2", votes=votes, build=build, here="items", task=task, item=listed, row=row, cells=_other_cells(cells),
         asked=_asked(row, cells, audit), evidence=_evidence(row, cells), kin=_kin(items, listed, number),
-        tested=audit.words_in(_texts(cells))[:_TESTED] if audit else [], audited=audit is not None,
+        tested=audit.words_in(_texts(cells))[:_TESTED] if audit else [], audit=audit,
         duplicates=_duplicates(items, audit, item_id), answered=answers is not None and item_id in answers.places,
     )  # fmt: skip
 
@@ -186,7 +186,7 @@ def _kin(items: BrowsedItems, item: ListedItem, number: int) -> list[ListedItem]
 def _duplicates(items: BrowsedItems, audit: AuditOfItems | None, item_id: str) -> list[tuple[Any, ListedItem]]:
     """The items that are nearly the same, with what the audit says of them."""
     found: list[tuple[Any, ListedItem]] = []
-    for near in audit.duplicates.get(item_id, ()) if audit else ():
+    for near in (audit.duplicates or {}).get(item_id, ()) if audit else ():
         number = items.number_of(near.other)
         if number is not None:
             found.append((near, items.listed([number])[0]))

@@ -25,7 +25,6 @@ from benchbuilder.explorer.reading.row_story import RowStory, read_story, read_u
 from benchbuilder.explorer.reading.source_lines import source_lines
 from benchbuilder.explorer.reading.vote_counts import CountedVotes, vote_counts
 from benchbuilder.explorer.reading.word_weights import word_weights
-from benchbuilder.pipeline import last_overrides
 
 router = APIRouter()
 
@@ -151,5 +150,5 @@ def _cut(data: Any, most: int) -> Any:
 
 def _command(build: BuildFolder, reference: str) -> str:
     """The command that says the same; without the arguments of the build, those of its last one."""
-    words = build.overrides or last_overrides(build.store) or (f"recipe={build.recipe.get('name', 'NAME')}",)
+    words = build.words or (f"recipe={build.recipe.get('name', 'NAME')}",)
     return shlex.join(["benchbuild", "why", reference, *words])

@@ -45,7 +45,7 @@ class RulesPage:
     @cached_property
     def loaded(self) -> LoadedRecipe:
         """The recipe as it is now; RecipeError if it is wrong."""
-        return self.page.site.memory.load(self.build.overrides, self.page.site.recipes)
+        return self.page.site.memory.load(self.build.words, self.page.site.recipes)
 
     @cached_property
     def file(self) -> RuleFile:
@@ -70,7 +70,7 @@ class RulesPage:
         stamp = f"{self.file.digest} {self.build.built_at}"
         trust = tuple(str(folder) for folder in trusted_folders(os.environ) if folder.is_dir())
         site, build = self.page.site, self.build
-        return BenchSettings(build.overrides, site.recipes, build.folder, self.step, self.stem, stamp, trust)
+        return BenchSettings(build.words, site.recipes, build.folder, self.step, self.stem, stamp, trust)
 
     @property
     def process(self) -> TrialProcess:
@@ -137,7 +137,7 @@ def rules_page(request: Request, name: str, step: str) -> RulesPage:
     """The page of a step's rules; 404 without such a build, or without the words of its recipe."""
     page = page_request(request)
     build = page.build(name)
-    if not build.overrides:
+    if not build.words:
         raise HTTPException(404)
     return RulesPage(page, build, step, request.query_params.get("file", ""))
 

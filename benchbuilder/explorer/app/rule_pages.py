@@ -33,9 +33,9 @@ def work_page(request: Request, name: str) -> Response:
     page = page_request(request)
     build = page.build(name)
     steps: list[dict[str, Any]] = []
-    if build.overrides:
+    if build.words:
         manifests = build.manifests()
-        for step, path in steps_with_rules(page.site.memory.load(build.overrides, page.site.recipes)).items():
+        for step, path in steps_with_rules(page.site.memory.load(build.words, page.site.recipes)).items():
             manifest = manifests.get(step)
             counts = manifest.counts if manifest is not None else ()
             steps.append({

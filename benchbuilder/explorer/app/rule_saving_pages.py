@@ -55,7 +55,7 @@ def save(request: Request, name: str, step: str, form: Form) -> Response:
         return _difference(rules, draft, fault=str(error), status=400)
     drop_rule_draft(rules.build.folder, rules.file)
     rules.page.site.trials.forget(rules.settings)
-    rules.page.site.memory.forget(rules.build.overrides, rules.page.site.recipes)
+    rules.page.site.memory.forget(rules.build.words, rules.page.site.recipes)
     return rules.page.page("rule_saved.j2", build=rules.build, here="work", rules=rules, step=step, saved=saved)
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import open_given_file, read_json
+from benchbuilder.core import open_given_file, read_json, read_sealed_json
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,14 @@ class NearDuplicate:
 
 @dataclass(frozen=True)
 class AuditOfItems:
-    """What the newest audit of a build says of single items. `items` is the number of items that it looked at."""
+    """What the newest audit of a build says of single items. `items` is the number of items that it looked at.
+
+    `duplicates` is ``None`` where it did not compare items with each other, as the audit within a build does not.
+    """
 
     items: int
     words: tuple[TestedWord, ...]
-    duplicates: Mapping[str, tuple[NearDuplicate, ...]]
+    duplicates: Mapping[str, tuple[NearDuplicate, ...]] | None
 
     def words_in(self, texts: Sequence[str]) -> list[TestedWord]:
         """The tested words in some texts, those that leak first, then the strongest."""
@@ -52,10 +55,11 @@ class AuditOfItems:
 
 
 def audit_of_items(folder: Path, task: str) -> AuditOfItems | None:
-    """The audit in the folder of a build; none if there is no audit, or it cannot be read."""
+    """The audit that a command wrote, else that of the build itself; none if there is none, or it cannot be read."""
     place = folder / "audit" / task if task else folder / "audit"
-    stamps = tuple(_stamp(place / name) for name in ("audit.json", "duplicates.csv"))
-    return _read(place, stamps) if any(stamps) else None
+    kept = folder / "store" / "audits" / f"{task or 'benchmark'}.json"
+    stamps = tuple(map(_stamp, (place / "audit.json", place / "duplicates.csv", kept)))
+    return _read(place, kept, stamps) if any(stamps) else None
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
@@ -67,14 +71,15 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=8)
-def _read(place: Path, _stamps: tuple[tuple[int, ...], ...]) -> AuditOfItems | None:
+def _read(place: Path, kept: Path, _stamps: tuple[tuple[int, ...], ...]) -> AuditOfItems | None:
     try:
-        data: Any = read_json(place / "audit.json")
+        written = (place / "audit.json").exists()
+        data: Any = read_json(place / "audit.json") if written else read_sealed_json(kept)["result"]
         words = {str(line["text"]): _tested_word(line) for line in sorted(data["words"], key=_strength)}
         items = int(data["items"])
     except (OSError, ValueError, LookupError, TypeError):
         return None
-    return AuditOfItems(items, tuple(words.values()), _duplicates(place / "duplicates.csv"))
+    return AuditOfItems(items, tuple(words.values()), _duplicates(place / "duplicates.csv") if written else None)
 
 
 def _strength(line: Mapping[str, Any]) -> tuple[bool, float]:

@@ -16,7 +16,7 @@ import yaml
 
 from benchbuilder.config import display_path
 from benchbuilder.core import DamagedError, DataError, parse_plain_yaml, read_given_text
-from benchbuilder.pipeline import Manifest, Store, outputs_match, ports_of_step, recorded_steps
+from benchbuilder.pipeline import Manifest, Store, last_overrides, outputs_match, ports_of_step, recorded_steps
 
 _DEEPEST = 4
 """How many folders below a given one a build is looked for."""
@@ -30,7 +30,7 @@ T = TypeVar("T")
 class BuildFolder:
     """A build in `folder`, under the `name` that addresses of pages use.
 
-    `overrides` are the words of the recipe that it was opened with, if it was: pages that write rules need them.
+    `overrides` are the words of the recipe that it was opened with, if it was.
     `keeps_indexes` says whether indexes of its ids may be written to the user's cache folder.
     """
 
@@ -47,6 +47,11 @@ class BuildFolder:
     def store(self) -> Store:
         """The store of the build."""
         return Store(self.folder)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of its recipe: those that it was opened with, else those of its last command; empty if unknown."""
+        return self.overrides or tuple(last_overrides(self.store) or ())
 
     @property
     def recipe(self) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -30,12 +31,14 @@ _LAST_RUN_BYTES = 1 << 20
 class BuildSummary:
     """One build on the page of all builds.
 
-    `usd` is ``None`` if a price is unknown; `calls` counts paid replies. `leaks` are the checks and words that close
-    the gate of an audit, ``None`` without one. `waiting` maps steps to what people or batches still owe.
+    `words` are those of its command. `usd` is ``None`` if a price is unknown; `calls` counts paid replies. `leaks` are
+    the checks and words that close the gate of an audit, ``None`` without one; `unclear` are the checks that have too
+    few items to tell. `waiting` maps steps to what people or batches still owe, counted by sort.
     """
 
     build: BuildFolder
     recipe: str
+    words: str
     title: str
     built_at: datetime | None
     steps: int
@@ -44,8 +47,9 @@ class BuildSummary:
     usd: float | None
     checks: int
     leaks: int | None
+    unclear: int
     state: BuildState
-    waiting: Mapping[str, str]
+    waiting: Mapping[str, Mapping[str, int]]
 
 
 def summarise_build(build: BuildFolder) -> BuildSummary:
@@ -55,10 +59,12 @@ def summarise_build(build: BuildFolder) -> BuildSummary:
     prices = [receipt.get("usd") for receipt in receipts]
     audits = list(_audits(build.folder))
     card: Mapping[str, Any] = recipe.get("card") or {}
-    waiting = {str(step): str(what) for step, what in (run.get("waiting") or {}).items()}
+    owed: Mapping[str, Any] = run.get("waiting") or {}
+    waiting = {step: missing for step, missing in owed.items() if isinstance(missing, dict)}
     return BuildSummary(
         build=build,
         recipe=str(recipe.get("name") or build.folder.name),
+        words=shlex.join(build.words),
         title=str(card.get("title") or ""),
         built_at=build.built_at,
         steps=len(manifests),
@@ -67,6 +73,7 @@ def summarise_build(build: BuildFolder) -> BuildSummary:
         usd=None if None in prices else float(sum(price for price in prices if price is not None)),
         checks=sum(audit.check_count() for audit in audits),
         leaks=sum(audit.leak_count() + audit.leaking_word_count() for audit in audits) if audits else None,
+        unclear=sum(audit.unclear_count() for audit in audits),
         state=build_state(build, manifests, waiting),
         waiting=waiting,
     )
@@ -80,7 +87,7 @@ def items_steps(recipe: Mapping[str, Any]) -> list[str]:
     )
 
 
-def build_state(build: BuildFolder, manifests: Mapping[str, Manifest], waiting: Mapping[str, str]) -> BuildState:
+def build_state(build: BuildFolder, manifests: Mapping[str, Manifest], waiting: Mapping[str, Any]) -> BuildState:
     """Whether a build is complete, at work now, waiting for people or a batch, or stopped before its end."""
     if is_at_work(build.folder):
         return "building"
@@ -117,13 +124,23 @@ def _changed(path: Path) -> float:
 
 
 def _last_run(folder: Path) -> Mapping[str, Any]:
-    """The last line of the run log; empty if there is none."""
-    with suppress(OSError, ValueError), open_given_file(folder / "run.jsonl", most_bytes=None) as stream:
+    """The line of the run log of the last build; empty if there is none.
+
+    What only looked at the build, as the review app does, is no build: it is taken only where there is no other.
+    """
+    with (
+        suppress(OSError, ValueError, AttributeError),
+        open_given_file(folder / "run.jsonl", most_bytes=None) as stream,
+    ):
         stream.seek(0, 2)
         stream.seek(max(0, stream.tell() - _LAST_RUN_BYTES))
-        lines = stream.read().splitlines()
-        data: Any = parse_json(lines[-1]) if lines else {}
-        return data if isinstance(data, dict) else {}
+        data: Any = {}
+        for line in reversed(stream.read().splitlines()):
+            found: Any = parse_json(line)
+            data = data or found
+            if found.get("outputs", True):
+                return found
+        return data
     return {}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchbuilder.config import load_recipe
 from benchbuilder.explorer.reading.build_folders import BuildFolder
-from benchbuilder.pipeline import Checksums, Node, last_overrides, make_plan
+from benchbuilder.pipeline import Checksums, Node, make_plan
 
 
 def built_nodes(build: BuildFolder) -> tuple[Node, ...]:
@@ -16,8 +16,7 @@ def built_nodes(build: BuildFolder) -> tuple[Node, ...]:
     Raises:
         BenchbuilderError: The recipe cannot be read any more.
     """
-    words = build.overrides or last_overrides(build.store) or ()
-    return _nodes(build, tuple(words), build.built_at) if words else ()
+    return _nodes(build, build.words, build.built_at) if build.words else ()
 
 
 @lru_cache(maxsize=8)

@@ -14,7 +14,7 @@ from benchbuilder.core import BenchbuilderError, read_json
 from benchbuilder.explorer.reading.build_folders import BuildFolder, file_stamp
 from benchbuilder.explorer.reading.build_summaries import is_at_work
 from benchbuilder.models import Gateway, Receipt
-from benchbuilder.pipeline import Store, count_rows, last_overrides, make_plan
+from benchbuilder.pipeline import Store, count_rows, make_plan
 
 _DRAFT = ".draft"
 
@@ -54,8 +54,7 @@ def read_progress(build: BuildFolder) -> BuildProgress:
     receipts, in_flight = _journal(build)
     prices = [receipt.usd for receipt in receipts]
     usd = None if None in prices else sum(price for price in prices if price is not None)
-    words = tuple(build.overrides or last_overrides(build.store) or ())
-    planned, budget = _planned(words, build.folder, file_stamp(build.folder / "store" / "lock"))
+    planned, budget = _planned(build.words, build.folder, file_stamp(build.folder / "store" / "lock"))
     return BuildProgress(
         is_at_work(build.folder), len(build.manifests()), planned, steps,
         sum(receipt.calls for receipt in receipts), sum(in_flight.values()), usd,

@@ -13,7 +13,6 @@ from benchbuilder.pipeline import (
     Store,
     TranscriptTurn,
     journal_lookup,
-    last_overrides,
     make_plan,
 )
 
@@ -29,7 +28,7 @@ class TurnsBehind:
 
 def turns_behind(build: BuildFolder, step: str, row: Row) -> TurnsBehind:
     """What the model was asked, and what it replied. The prompts are made again, so the recipe must be as it was."""
-    words = build.overrides or last_overrides(build.store) or ()
+    words = build.words
     if not words:
         return TurnsBehind(why_none="unknown_recipe")
     try:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from benchbuilder.pipeline import Manifest, ports_of_step
 
-_LOST = ("dropped", "failed")
+LOST = ("dropped", "failed")
+"""The outcomes of rows that are lost."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class LossCount:
 class FlowStep:
     """A step (or source) with its counts: `branches` came in, `kept` went on, `losses` say what became of the rest.
 
-    `ports` maps each port to the steps that it reads from. `state` is ``incomplete`` while rows have failed.
+    `ports` maps each port to the steps that it reads from. `kept_by_source` counts what went on by the source that it
+    descends from. `state` is ``incomplete`` while rows have failed.
     """
 
     name: str
@@ -36,12 +38,13 @@ class FlowStep:
     kept: int
     losses: tuple[LossCount, ...]
     ports: Mapping[str, tuple[str, ...]]
+    kept_by_source: Mapping[str, int]
     state: str
 
     @property
     def lost(self) -> int:
         """How many branches were dropped or failed; those to which the step does not apply are not lost."""
-        return sum(loss.count for loss in self.losses if loss.outcome in _LOST)
+        return sum(loss.count for loss in self.losses if loss.outcome in LOST)
 
     @property
     def lost_share(self) -> float:
@@ -66,26 +69,26 @@ def read_flow(manifests: Mapping[str, Manifest]) -> list[FlowStep]:
 
 def flow_step(manifest: Manifest, manifests: Mapping[str, Manifest]) -> FlowStep:
     """The counts of one step."""
-    kept, branches = 0, 0
+    kept, branches = Counter[str](), 0
     losses: Counter[tuple[str, str]] = Counter()
-    for _, outcome, reason, count in manifest.counts:
+    for source, outcome, reason, count in manifest.counts:
         branches += count
         if outcome == "kept":
-            kept += count
+            kept[source] += count
         else:
             losses[(outcome, reason)] += count
     ports = {
         port: tuple(name for name in names if name in manifests) for port, names in ports_of_step(manifest).items()
     }
     return FlowStep(
-        manifest.step, manifest.kind, manifest.row, manifest.rows, branches, kept,
+        manifest.step, manifest.kind, manifest.row, manifest.rows, branches, kept.total(),
         tuple(LossCount(outcome, reason, manifest.reasons.get(reason, ""), count)
               for (outcome, reason), count in losses.most_common()),
-        {port: names for port, names in ports.items() if names}, manifest.state,
+        {port: names for port, names in ports.items() if names}, kept, manifest.state,
     )  # fmt: skip
 
 
 def losses_by_reason(flow: list[FlowStep]) -> list[tuple[FlowStep, LossCount]]:
     """All losses of a build with their steps, the largest first."""
-    pairs = [(step, loss) for step in flow for loss in step.losses if loss.outcome in _LOST]
+    pairs = [(step, loss) for step in flow for loss in step.losses if loss.outcome in LOST]
     return sorted(pairs, key=lambda pair: -pair[1].count)

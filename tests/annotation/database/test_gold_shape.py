@@ -16,7 +16,8 @@ def test_a_gold_task_gets_as_many_paragraphs_as_the_others():
     fitted = [TaskShape(others).fit(gold) for gold in golds]
     assert [len(task.paragraphs) for task in fitted] == [4] * 5
     for gold, task in zip(golds, fitted, strict=True):
-        assert {p.text for p in gold.paragraphs} <= {p.text for p in task.paragraphs}
+        own = [p.text for p in gold.paragraphs]
+        assert [p.text for p in task.paragraphs][: len(own)] == own, "the best stand first, as in the others"
         assert len({p.key for p in task.paragraphs}) == 4
         assert (task.key, task.expected) == (gold.key, gold.expected)
     assert fitted == [TaskShape(others[::-1]).fit(gold) for gold in golds], "whatever the order of the others"

@@ -118,6 +118,34 @@ def test_ten_tasks_by_keyboard_from_the_invite_link_to_the_end(site: Site):
     holds_what_was_typed(site)
 
 
+def test_one_key_answers_the_rest_of_the_paragraphs_with_no_and_u_works_at_the_end(site: Site):
+    site.lay_out(SPEC, claim_tasks(1, paragraphs=6))
+    seat = site.seat("Ana")
+    come_in(seat)
+    seat.press("1", "1", "1", "n", "0")  # two of the claim, the first paragraph, the other five, the last of the claim
+    submit(seat, "Enter", "")
+    wanted = [1, 1, 1, 0, 0, 0, 0, 0, 0]
+    assert [site.votes()["Ana"][subject] for subject in in_order(site.asked("Ana", 1).task)] == wanted
+    expect(seat.page.get_by_role("heading", level=1)).to_have_text("All done. Thank you!")
+    press_on(seat, "u", "/1")
+    expect(seat.page.locator("input:checked")).to_have_count(len(wanted))
+    assert site.votes() == {"Ana": {}}
+
+
+def test_the_questions_beside_a_task_are_never_cut_off(site: Site):
+    site.lay_out(SPEC, claim_tasks(1, paragraphs=6), guideline="1\n\n" * 40)
+    seat = site.seat("Ana")
+    come_in(seat)
+    page = seat.page
+    page.locator(".guide summary").click()
+    assert page.evaluate("document.scrollingElement.scrollHeight") > page.evaluate("innerHeight")
+    assert page.evaluate("(e => e.scrollHeight - e.clientHeight)(document.querySelector('.panel'))") <= 0
+    for name in (*in_steps(page), "note"):
+        found = page.locator(f'[name="{name}"]').first
+        found.scroll_into_view_if_needed()
+        found.click(trial=True)  # it fails where something lies above it
+
+
 def holds_what_was_typed(site: Site) -> None:
     done = [site.asked("Ana", number) for number in range(1, COUNT + 1)]
     wanted = {

@@ -2,13 +2,15 @@
 "use strict";
 (() => {
   const form = document.getElementById("work");
-  if (!form) return;
+  document.documentElement.classList.add("scripted");
+  const undo = () => document.getElementById("undo")?.requestSubmit();
+  const plain = (event) => !(event.ctrlKey || event.altKey || event.metaKey || event.isComposing);
+  if (!form) return document.addEventListener("keydown", (event) => plain(event) && event.key === "u" && undo());
   const state = document.getElementById("state");
   const submit = form.querySelector("button[value=submit]");
   const help = document.getElementById("help");
   const questions = [...form.querySelectorAll("[data-step]")].sort((a, b) => a.dataset.step - b.dataset.step);
   const storeName = form.dataset.store ? "draft:" + form.dataset.store : "";
-  document.documentElement.classList.add("scripted");
 
   // Answers
   const fieldsOf = (q) => [...q.querySelectorAll("[name]")];
@@ -90,6 +92,14 @@
       onward(q);
     }
   };
+  const rest = form.querySelector("[data-rest]");
+  rest?.addEventListener("click", () => {
+    const left = questions.filter((q) => q.dataset.kind === "binary" && q.closest(".paragraph") && !answered(q));
+    for (const q of left) q.querySelector("input[value='0']").checked = true;
+    if (left.length) changed(target(left[0]));
+    onward(left.at(-1) || current());
+  });
+  if (rest) rest.hidden = false;
   const press = (value) => form.querySelector(`.bar button[value=${value}]`)?.click();
   const step = (q, by) => {
     const at = q ? questions.indexOf(q) + by : by > 0 ? questions.findIndex(open) : questions.length - 1;
@@ -98,7 +108,8 @@
   const keys = {
     j: (q) => step(q, 1),
     k: (q) => step(q, -1),
-    u: () => document.getElementById("undo").requestSubmit(),
+    n: () => rest?.click(),
+    u: undo,
     s: () => press("skip"),
     g: () => (press("flag"), press("unflag")),
     "?": () => help.showModal(),
