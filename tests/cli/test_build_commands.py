@@ -52,9 +52,10 @@ def test_ctrl_c_after_the_last_line_ends_with_130() -> None:
 
 
 FILES_OF_COMMANDS = (
-    "words collect FILE recipe=care_mi", "evaluate --benchmark FILE recipe=care_mi", "score FILE recipe=care_mi",
+    "word-list collect FILE recipe=care_mi", "evaluate --benchmark FILE recipe=care_mi",
+    "score-private FILE recipe=care_mi",
     "errata add --from FILE recipe=care_mi", "errata add --release FILE recipe=care_mi", "publish FILE --dry-run",
-    "salvage FILE", "votes import csv FILE recipe=care_mi", "judge score ridge_correctness FILE recipe=care_mi",
+    "salvage-replies FILE", "votes import csv FILE recipe=care_mi", "judge score ridge_correctness FILE recipe=care_mi",
     "view FILE", "diff FILE FILE", "check --store FILE", "audit --benchmark FILE recipe=care_mi",
 )  # fmt: skip
 
