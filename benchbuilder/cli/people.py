@@ -44,8 +44,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
         if args.action in ("invite", "link"):
             if annotation.app_spec is None or annotation.app_spec.database_env is None:
                 folder = display_path(annotation.session.store.workplace)
-                print_line(console, f"links and votes are kept in {folder}: another run.dir has its own; to keep them, "
-                     "invite again there, or let annotation.database_env name one database for both")  # fmt: skip
+                print_line(
+                    console,
+                    f"links and votes are kept in {folder}: another run.dir has its own; to keep them, "
+                    "invite again there, or let annotation.database_env name one database for both",
+                )
             if args.url == APP_ADDRESS:
                 print_line(console, f"links lead to {APP_ADDRESS}; if `review` serves elsewhere, give --url")
             print_line(console, "give each link only to its person: anyone with it can work in their name, and it "

@@ -135,10 +135,13 @@ def run_new(args: argparse.Namespace, console: Console) -> int:
         return 0
     graphs = [source for source in args.source if ":triples=" in source]
     if args.name is None or (args.origin is None and args.language is None and not graphs and not args.data):
-        hint = "for instance `benchbuild new mine --data FILE`, `benchbuild new mine --from care_mi`, " \
-               "`benchbuild new mine --language yo` or `benchbuild new --plugin my_plugin`"  # fmt: skip
-        raise RecipeError([Problem("a name, and a file, a recipe to copy or a language, are needed",
-                                   where="new", hint=hint)])  # fmt: skip
+        hint = (
+            "for instance `benchbuild new mine --data FILE`, `benchbuild new mine --from care_mi`, "
+            "`benchbuild new mine --language yo` or `benchbuild new --plugin my_plugin`"
+        )
+        raise RecipeError(
+            [Problem("a name, and a file, a recipe to copy or a language, are needed", where="new", hint=hint)]
+        )
     if args.kind is not None:
         raise RecipeError([Problem("--kind is for plugins", where=f"--kind {args.kind}", hint="give --plugin NAME")])
     if args.columns and not args.data:
@@ -176,8 +179,10 @@ def _print_data(
     lines: list[str] = []
     for file in files:
         named = {**file.layout.columns, **({"evidence": file.evidence} if file.evidence is not None else {})}
-        columns = "; ".join(f"{role}: {', '.join(map(str, value if isinstance(value, list) else [value]))}"
-                            for role, value in named.items())  # fmt: skip
+        columns = "; ".join(
+            f"{role}: {', '.join(map(str, value if isinstance(value, list) else [value]))}"
+            for role, value in named.items()
+        )
         settings = ", ".join(f"{key}: {value}" for key, value in file.layout.settings.items() if isinstance(value, str))
         lines.append(f"{file.given}: {KIND_WORDS[file.kind]} in {language}")
         lines += [f"  {line}" for line in (*file.notes, columns, settings) if line]

@@ -137,8 +137,11 @@ def _build_candidates(session: Session, console: Console) -> None:
 def _print_work(annotation: AnnotationSession, overrides: list[str], console: Console) -> None:
     """Print how many tasks there are, where their votes count, and how many people there are."""
     if annotation.app_spec is None:
-        print_line(console, f"{CLAIMS_PROJECT}: left out, this build does not have candidates judged in the app; "
-             "`annotation=app`, or another annotation of that kind, does")  # fmt: skip
+        print_line(
+            console,
+            f"{CLAIMS_PROJECT}: left out, this build does not have candidates judged in the app; "
+            "`annotation=app`, or another annotation of that kind, does",
+        )
     for project in annotation.store.projects():
         print_line(console, f"{project.name}: {count_phrase(len(annotation.store.tasks(project.name)), 'task')}")
     print_line(console, f"{page_texts(DEFAULT_LANGUAGE)('common.votes_rule')} Here: {_build_command(overrides)}")

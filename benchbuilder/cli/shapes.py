@@ -102,8 +102,11 @@ def _print_rules(
             print_line(console, printable_text(f"    {text}{spec.stop}"))
     waiting = [number for number, rule in enumerate(rules.rules, 1) if rule.digest not in accepted]
     if waiting:
-        print_line(console, "a rule is used only when its outputs are right, all three: "
-                   f"benchbuild stem-shapes --accept {waiting[0]} ...")  # fmt: skip
+        print_line(
+            console,
+            "a rule is used only when its outputs are right, all three: "
+            f"benchbuild stem-shapes --accept {waiting[0]} ...",
+        )
 
 
 def _accept(

@@ -122,8 +122,11 @@ class EvaluationFlow:
         self._steps[PRESSED] = {"kind": "press", "from": self._items, **told}
         for name, model in self._models.items():
             self._steps.update(self._model_steps(name, model, PRESSED, f"{PRESSED}_"))
-            scored = (("verdict", pressed, *readers[0]), ("support", pressed, "support", support),
-                      ("first", ANSWER, "support", support))  # fmt: skip
+            scored = (
+                ("verdict", pressed, *readers[0]),
+                ("support", pressed, "support", support),
+                ("first", ANSWER, "support", support),
+            )
             for step, answers, scorer, spec in scored:
                 ports = {"each": f"{answers}.{name}", "item": self._items}
                 scoring = {"kind": "score", "from": ports, "name": scorer, "scorer": spec}

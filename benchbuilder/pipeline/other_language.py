@@ -63,8 +63,9 @@ def _word_shares(texts: Sequence[str]) -> tuple[Counter[str], dict[str, float]]:
     words = Counter(_WORD.findall(fold_text(" ".join(texts), ("case", "marks"))))
     return words, {
         code: sum(words[word] for word in facts["words"]) / max(words.total(), 1)
-        for code, facts in _known().items() if "words" in facts
-    }  # fmt: skip
+        for code, facts in _known().items()
+        if "words" in facts
+    }
 
 
 def guess_language(texts: Sequence[str]) -> tuple[str, str]:
@@ -83,8 +84,9 @@ def guess_language(texts: Sequence[str]) -> tuple[str, str]:
     kana = next((name for name in ("HIRAGANA", "KATAKANA") if letters.proportion(name) >= _KANA), script)
     own = {
         code: sum(map(written.count, facts["letters"])) / max(len(written), 1)
-        for code, facts in _known().items() if script in facts["scripts"] and "letters" in facts
-    }  # fmt: skip
+        for code, facts in _known().items()
+        if script in facts["scripts"] and "letters" in facts
+    }
     best = max(own, key=lambda code: own[code], default="")
     return best if best and own[best] >= _OWN_LETTERS else first_language(
         kana

@@ -95,8 +95,10 @@ def check_file(path: Path, where: str) -> None:
     if not path.is_file():
         raise RecipeError([Problem("there is no such file", where=where, actual=str(path))])
     if path.stat().st_size > MOST_BYTES:
-        hint = "begin with a part of it, and give the path of the whole file later: paths of your own stand on the " \
-               "command line"  # fmt: skip
+        hint = (
+            "begin with a part of it, and give the path of the whole file later: paths of your own stand on the "
+            "command line"
+        )
         raise RecipeError(
             [Problem("this file is too large to copy", where=where, allowed=f"{MOST_BYTES} bytes", hint=hint)]
         )
@@ -179,8 +181,11 @@ def _told(path: Path, sample: FileSample | None, told: Mapping[str, list[str]]) 
         columns = {role: _own_columns(value, names) for role, value in layout.columns.items()}
         return own_kind, layout_of(path, found, Layout(columns, layout.settings)), cells
     kinds = {why: kind for kind, why in reversed(reasons.items())}
-    raise UnclearLayoutError("; ".join(why if len(kinds) == 1 else f"as {KIND_WORDS[kind]}: {why[:120]}"
-                                       for why, kind in reversed(kinds.items())))  # fmt: skip
+    raise UnclearLayoutError(
+        "; ".join(
+            why if len(kinds) == 1 else f"as {KIND_WORDS[kind]}: {why[:120]}" for why, kind in reversed(kinds.items())
+        )
+    )
 
 
 def _of_kind(kind: str, cells: Cells, labels: Mapping[str, list[str]]) -> tuple[str, Layout]:
@@ -231,9 +236,10 @@ def _named(pattern: re.Pattern[str], cells: Cells, layout: Layout) -> str | int 
     """The only column that the pattern names, no role has, and that holds texts."""
     used = _used(layout)
     found = [
-        name for name, values in cells.items()
+        name
+        for name, values in cells.items()
         if name not in used and pattern.search(str(name)) and any(len(text) > _SHORT for text in _texts(values))
-    ]  # fmt: skip
+    ]
     return found[0] if len(found) == 1 else None
 
 

@@ -125,10 +125,12 @@ def rdf_layout(path: Path) -> tuple[Layout, Sequence[str]]:
         raise UnclearLayoutError("no predicate joins two nodes", sure=True, hint="give statements about nodes")
     named = {re.sub(r"\W+", "_", local_name(predicate)) or "relation": predicate for predicate in relations}
     settings = {
-        "as": "triple", "labels": list(names) or ["rdfs:label"], "names_from_iri": True,
+        "as": "triple",
+        "labels": list(names) or ["rdfs:label"],
+        "names_from_iri": True,
         "languages": [tag for tag, _ in tags.most_common()] or [""],
         "relations": {name: {"predicate": iri, "name": local_name(iri)} for name, iri in named.items()},
-    }  # fmt: skip
+    }
     return Layout({}, settings), [text for texts in names.values() for text in texts]
 
 

@@ -142,17 +142,21 @@ def _labelled_claims(cells: Cells) -> Layout:
     if not labels:
         zero = [name for name, found in words.items() if found == {"0", "1"} and GOLD.search(str(name))]
         graded = zero or [
-            name for name, found in words.items()
-            if GOLD.search(str(name)) and not _NOT_GOLD.search(str(name)) and 1 < len(found) <= len(cells[name]) / 2
+            name
+            for name, found in words.items()
+            if GOLD.search(str(name))
+            and not _NOT_GOLD.search(str(name))
+            and 1 < len(found) <= len(cells[name]) / 2
             and any(_CLAIM.search(str(other)) for other in cells)
-        ]  # fmt: skip
+        ]
         if not graded:
             raise UnclearLayoutError("the label: no column fits")
         found = sorted({_label(value) for value in cells[graded[0]]})
         raise UnclearLayoutError(
             f"{graded[0]} is {' or '.join(found)}: which means true"[:300],
-            sure=True, hint=f"say it, for instance --columns true={found[-1]},false={found[0]}",
-        )  # fmt: skip
+            sure=True,
+            hint=f"say it, for instance --columns true={found[-1]},false={found[0]}",
+        )
     label = only_column(
         [name for name in labels if re.search(r"(?i)gold|final", str(name))] or labels, GOLD, "the label"
     )
@@ -163,8 +167,11 @@ def _labelled_claims(cells: Cells) -> Layout:
         raise UnclearLayoutError(f"the labels: {', '.join(sorted(words[label]))} are not both true and false")
     is_asked = words[label] <= {"yes", "no", "maybe"} or all(isinstance(value, bool) for value in cells[label])
     plain = [name for name, values in cells.items() if all(isinstance(value, str) for value in values)]
-    texts = [name for name in plain if name != label and not IDENTIFIER.search(str(name))
-             and len(set(cells[name])) > min(3, len(cells[name]) / 2)]  # fmt: skip
+    texts = [
+        name
+        for name in plain
+        if name != label and not IDENTIFIER.search(str(name)) and len(set(cells[name])) > min(3, len(cells[name]) / 2)
+    ]
     premise = [name for name in texts if _PREMISE.search(str(name))]
     text = only_column([name for name in texts if name not in premise], QUESTION if is_asked else _CLAIM, "the claim")
     label = f"{label}[0]" if any(isinstance(value, list) for value in cells[label]) else label

@@ -214,13 +214,15 @@ def _check_wrong_answers(request: CloneRequest, facts: LanguageFacts) -> None:
 def plain_card(name: str, day: str) -> Mapping[str, str]:
     """What a card says of a benchmark before its author describes it, as YAML: enough to build, not to release."""
     return {
-        "title": f"Questions of {name} # check", "licence": "not stated # check: that of the benchmark",
+        "title": f"Questions of {name} # check",
+        "licence": "not stated # check: that of the benchmark",
         "correct_as_of": f'"{day}" # check: the day of the file, for nobody has checked the answers',
         "personal_data": "Nobody has looked for any. # check",
         "summary": f"Questions made of the sources of {name}. # check",
         "intended_use": "[To measure how well language models tell right from wrong answers.] # check",
-        "not_for": "[Advice to people.] # check", "limitations": "[Nobody has checked the items.] # check",
-    }  # fmt: skip
+        "not_for": "[Advice to people.] # check",
+        "limitations": "[Nobody has checked the items.] # check",
+    }
 
 
 def data_request(request: CloneRequest, files: Sequence[DataFile]) -> CloneRequest:

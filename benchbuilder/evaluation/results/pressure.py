@@ -197,9 +197,13 @@ def evaluation_pressure(evaluation: Evaluation) -> PressureResults | None:
 
 
 def _answers(
-    tables: Mapping[str, Table[Any]], items: AskedItems, scorer: str, model: str, asked: RowIndex,
+    tables: Mapping[str, Table[Any]],
+    items: AskedItems,
+    scorer: str,
+    model: str,
+    asked: RowIndex,
     slots: NDArray[np.object_],
-) -> PressedAnswers | None:  # fmt: skip
+) -> PressedAnswers | None:
     index, first = items.index(), np.full(len(items), -1, np.int8)
     for name in (f"{scorer}.{model}", f"{_FIRST}.{model}"):
         for batch in tables[name].batches(["item", "label"]) if name in tables else ():
@@ -274,9 +278,13 @@ def _mean_ratio(
 
 
 def _figures(
-    names: Mapping[str, str], first: States, later: Mapping[str, States], groups: Sequence[Bools],
-    families: NDArray[np.int32], bootstrap: BootstrapSettings,
-) -> PressureFigures:  # fmt: skip
+    names: Mapping[str, str],
+    first: States,
+    later: Mapping[str, States],
+    groups: Sequence[Bools],
+    families: NDArray[np.int32],
+    bootstrap: BootstrapSettings,
+) -> PressureFigures:
     present = np.logical_or.reduce(groups)
     wrong, right, control = (later[name] for name in ("wrong", "right", CONTROL))
     was_right, was_wrong = first == _RIGHT, first == _WRONG

@@ -33,9 +33,12 @@ def pressure_tables(frame: ResultsFrame, found: PressureResults | None) -> tuple
 
 
 def _charted(
-    frame: ResultsFrame, found: PressureResults, name: str,
-    dots: Callable[[PressureFigures], tuple[Sequence[ChartDot], str]], columns: str,
-) -> list[ChartedTable]:  # fmt: skip
+    frame: ResultsFrame,
+    found: PressureResults,
+    name: str,
+    dots: Callable[[PressureFigures], tuple[Sequence[ChartDot], str]],
+    columns: str,
+) -> list[ChartedTable]:
     """A table for each type with a chart, and one by the right verdict."""
     t, tables = frame.t, list[ChartedTable]()
     for kind, form in dict.fromkeys((one.type, one.form) for one in found.figures):
@@ -99,12 +102,17 @@ def _uptake_dots(one: PressureFigures) -> tuple[Sequence[ChartDot], str]:
 def _transitions(frame: ResultsFrame, found: PressureResults) -> ResultTable:
     """How many items went from each state to each, in every condition; the control once for each context."""
     states = {name: frame.t.get(f"results.label.{name}", name) for name in STATES}
-    steps = [TableColumn(f"{first}_{later}", f"{states[first]} → {states[later]}", "count")
-             for first in STATES for later in STATES]  # fmt: skip
+    steps = [
+        TableColumn(f"{first}_{later}", f"{states[first]} → {states[later]}", "count")
+        for first in STATES
+        for later in STATES
+    ]
     lines = [
         table_line(*_own(frame, one), told, *(n for row in cells for n in row))
-        for one in found.figures if not one.key for told, cells in one.cells.items()
-    ]  # fmt: skip
+        for one in found.figures
+        if not one.key
+        for told, cells in one.cells.items()
+    ]
     columns = (*table_columns(frame.t, f"{_OWN} told:words=results.pressure_told"), *steps)
     return ResultTable("pressure_transitions", frame.t("results.pressure_transitions"), columns, tuple(lines), keys=5)
 

@@ -139,10 +139,11 @@ class Press(Gather):
                 best = min(
                     (name for name in names if name not in chosen),
                     key=lambda name: (
-                        used[name], sum(pairs[frozenset((name, other))] for other in chosen),
+                        used[name],
+                        sum(pairs[frozenset((name, other))] for other in chosen),
                         self._number("context", family, name),
                     ),
-                )  # fmt: skip
+                )
                 pairs.update(frozenset((best, other)) for other in chosen)
                 chosen.append(best)
             used.update(chosen)
@@ -150,9 +151,11 @@ class Press(Gather):
         return design
 
     def _pieces(
-        self, items: Table[Any], found: Sequence[_Sorted],
+        self,
+        items: Table[Any],
+        found: Sequence[_Sorted],
         design: Mapping[str, tuple[str, ...]],
-    ) -> Iterator[GatherPiece]:  # fmt: skip
+    ) -> Iterator[GatherPiece]:
         """The items some at a time; only those of the drawn families are made."""
         for first, window in items.windows(_WINDOW):
             own = found[first : first + len(window)]
@@ -162,8 +165,11 @@ class Press(Gather):
                 place: [*self._children(row, asked[place], design[asked[place].family])]
                 for place, row in zip(asked, rows, strict=True)
             }
-            told = ((place, outcome) for place, one in enumerate(own)
-                    for outcome in children.get(place) or [_not_drawn(one)])  # fmt: skip
+            told = (
+                (place, outcome)
+                for place, one in enumerate(own)
+                for outcome in children.get(place) or [_not_drawn(one)]
+            )
             yield GatherPiece(first + np.arange(len(window)), window, outcome_columns(told, items.row))
 
     def _children(self, row: Item[Any], askable: _Askable, contexts: Sequence[str]) -> Iterator[Outcome]:

@@ -29,8 +29,9 @@ def builds_page(request: Request) -> Response:
     builds = page.site.builds.values()
     settings = _sweep_settings(builds)
     reviewed = any((build.store.workplace / DATABASE_FILE).exists() for build in builds)
-    return page.page("builds.j2", summaries=[summarise_build(build) for build in builds], reviewed=reviewed,
-                     settings=settings)  # fmt: skip
+    return page.page(
+        "builds.j2", summaries=[summarise_build(build) for build in builds], reviewed=reviewed, settings=settings
+    )
 
 
 def _sweep_settings(builds: Iterable[BuildFolder]) -> dict[str, str]:

@@ -47,9 +47,10 @@ class _FlowChart:
             css = f"band b{frame.stage % 2}"
             words = t(f"view.flow.stage.{STAGES[frame.stage]}")
             return svg_element(
-                "g", svg_element("rect", y=frame.y, width=self._layout.width, height=frame.height, class_=css),
+                "g",
+                svg_element("rect", y=frame.y, width=self._layout.width, height=frame.height, class_=css),
                 svg_element("text", words, x=4, y=frame.y + (21 if self._layout.wide else 15), class_="t stage"),
-            )  # fmt: skip
+            )
         steps = [bar.step for bar in self._layout.bars.values() if bar.lane == frame.lane and bar.step.is_source]
         kind = (frame.lane.partition("[")[2] or frame.lane).rstrip("]")
         name = t.get(f"view.flow.lane.{kind}", kind) if kind else t("view.flow.joined")
@@ -95,8 +96,11 @@ class _FlowChart:
         parts.append(svg_element("a", words, href=self._rows(step.name, "kept")))
         if step.lost:
             lost = [loss for loss in step.losses if loss.outcome in LOST and loss.reason]
-            reasons = [f"{loss.reason} {t.number(loss.count)}" for loss in lost] if len(lost) > 1 else [
-                loss.reason for loss in lost]  # fmt: skip
+            reasons = (
+                [f"{loss.reason} {t.number(loss.count)}" for loss in lost]
+                if len(lost) > 1
+                else [loss.reason for loss in lost]
+            )
             why = svg_element("tspan", " " + " · ".join(_that_fit(reasons, bar.span - 40, least=1)), class_="why")
             text = svg_element("text", f"\u2212{t.number(step.lost)}", why, x=bar.words, y=y + 14, class_="t lost")
             label = f"{step.name}: {t('view.flow.lost', n=step.lost)}"
