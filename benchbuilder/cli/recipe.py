@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 from collections import Counter
@@ -157,6 +158,10 @@ def run_new(args: argparse.Namespace, console: Console) -> int:
         except BenchbuilderError:  # a recipe that cannot read its file is none
             for path in written:
                 path.unlink(missing_ok=True)
+            folders = {parent for path in written for parent in path.parents if Path.cwd() in parent.parents}
+            for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
+                with contextlib.suppress(OSError):  # somebody's files are in it
+                    folder.rmdir()
             raise
         return 0
     _print_clone(clone, request, console)
@@ -196,7 +201,7 @@ def _print_data(
         if not all(problem.message.startswith(_MISSING) for problem in is_open):
             raise
         lines += [f"left to fill in ({OPEN_PLACE}):", *(f"  {problem.key}  {problem.where}" for problem in is_open)]
-    roles = _COLUMNS.get(files[0].kind, "question=COL,right=COL,wrong=COL")
+    roles = _COLUMNS.get(files[0].kind, "question=COL,right=COL,wrong=COL,evidence=COL")
     lines += [
         f"wrong? give this command again with another name and --columns {roles}",
         f"written: {recipe}, and {count_phrase(len(clone.files) - 1, 'file')} beside it",
@@ -206,7 +211,11 @@ def _print_data(
     print_line(console, "\n".join(lines))
 
 
-_COLUMNS = {"claims": "claim=COL,label=COL", "triples": "head=COL,relation=COL,tail=COL", "corpus": "text=COL"}
+_COLUMNS = {
+    "claims": "claim=COL,label=COL,evidence=COL",
+    "triples": "head=COL,relation=COL,tail=COL",
+    "corpus": "text=COL",
+}
 
 
 def _print_clone(clone: Clone, request: CloneRequest, console: Console) -> None:

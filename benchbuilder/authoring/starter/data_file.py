@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from benchbuilder.authoring.starter.cells import Cells, Layout, columns_of
+from benchbuilder.authoring.starter.cells import IDENTIFIER, Cells, Layout, columns_of
 from benchbuilder.authoring.starter.converted import convert_file
 from benchbuilder.authoring.starter.graph import rdf_layout
 from benchbuilder.authoring.starter.layout import TEXT, find_columns, layout_of
@@ -33,7 +33,10 @@ _ROLES = {
 _LABELS = {"true": "true", "false": "false", "skip": "neutral"}
 """What ``--columns`` may say of labels, and a label that means it."""
 _SHOWN = re.compile(r"(?i)(^|_)(passage|context|text|case|vignette|article|paragraph)$")
-_EVIDENCE = re.compile(r"(?i)^(evidence|source_?text|passage|knowledge|support|contexts?)$")
+_EVIDENCE = re.compile(
+    r"(?i)^(evidence|source[ _]?text|passage|knowledge|support(ing[ _]?(text|sentences?|passage))?|contexts?|"
+    r"explanation|rationale|justification)$"
+)
 """Names of columns of texts: that options are about, so that they are shown; and that show an answer."""
 _HINT = (
     "name its columns, for instance --columns question=COL,right=COL,wrong=COL or claim=COL,label=COL or "
@@ -153,13 +156,25 @@ def _read(path: Path, name: str, told: Mapping[str, list[str]]) -> DataFile:
     )
     if shown is not None:
         layout = Layout({**layout.columns, "context": shown}, layout.settings)
-    texts = [text for column in _used(layout) for text in _texts(cells.get(column, ()))]
+    columns = [*_used(layout), *([] if evidence is None else [evidence])]
+    texts = [text for column in columns for text in _texts(cells.get(column, ()))]
     notes = [] if converted is None else [converted.note]
+    used = {str(column) for column in (*_used(layout), shown, evidence)}
+    names = [name for name in map(str, cells) if not re.search(r"[.\[]", name) and not IDENTIFIER.search(name)]
+    unused = [name for name in names if not _is_in(name, used)]
+    if unused:
+        more = f" and {len(unused) - _MOST_UNUSED} more" if len(unused) > _MOST_UNUSED else ""
+        notes.append(f"not used: {', '.join(unused[:_MOST_UNUSED])}{more}")
     if kind == "question_answer" and "wrong" not in layout.columns:
         notes.append(
             "no wrong answers are listed: rules take them from other rows, so a few rows give few items or none"
         )
     return DataFile(path, name, kind, suffix, data, layout, texts, None if evidence == shown else evidence, notes)
+
+
+def _is_in(column: str, used: Iterable[str]) -> bool:
+    """Whether a column, or a part of it, is among those that are used."""
+    return any(one == column or one.startswith((f"{column}.", f"{column}[")) for one in used)
 
 
 def _told(path: Path, sample: FileSample | None, told: Mapping[str, list[str]]) -> tuple[str, Layout, Cells]:
@@ -247,6 +262,8 @@ def _used(layout: Layout) -> list[Any]:
     return [name for value in layout.columns.values() for name in (value if isinstance(value, list) else [value])]
 
 
+_MOST_UNUSED = 6
+"""The most columns that a note names."""
 _SHORT = 20
 """The most characters of a text that is too short to be evidence."""
 

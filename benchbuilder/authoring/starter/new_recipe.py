@@ -232,7 +232,8 @@ def data_request(request: CloneRequest, files: Sequence[DataFile]) -> CloneReque
         RecipeError: The language cannot be told, or nothing can be asked about the files without a recipe to copy.
     """
     if not request.origin and all(file.kind in _TEXTS for file in files) and not request.sources:
-        hint = "give a file of questions, claims or triples beside it, or let a model read claims: --from guideline_zh"
+        hint = "give a file of questions, claims or triples beside it; a model reads claims of texts in Chinese with "
+        hint += "--from guideline_zh, and no recipe does so in another language yet"
         raise RecipeError([Problem("texts alone hold no questions", where=f"--data {files[0].given}", hint=hint)])
     written: dict[str, WrittenSource] = {}
     for file in files:

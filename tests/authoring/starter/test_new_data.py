@@ -285,3 +285,27 @@ def test_questions_of_gift_that_have_no_options_are_counted(here: Path) -> None:
 )  # fmt: skip
 def test_the_language_of_texts_is_told_by_script_letters_and_words(text: str, language: str) -> None:
     assert guess_language([text])[0] == language
+
+
+def test_columns_that_are_not_used_are_named_and_a_supporting_text_is_evidence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    claims = ["id,claim,verdict,Supporting text,comment"]
+    for n in range(12):
+        shown = f"{n} trials with {n}0 patients each measured what the drug does."
+        claims.append(f"{n},Drug {n} lowers blood pressure.,{('false', 'true')[n % 2]},{shown},ok")
+    (tmp_path / "claims.csv").write_text("\n".join(claims), encoding="utf-8")
+    assert main(["new", "drugs", "--data", "claims.csv"]) == 0
+    told = capsys.readouterr().out
+    assert "evidence: Supporting text" in told
+    assert "not used: comment\n" in told
+
+
+def test_a_refused_file_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "guideline.txt").write_text(
+        "Adults take 75 mg of aspirin a day.\n\nChildren take none.\n", encoding="utf-8"
+    )
+    assert main(["new", "own", "--data", "guideline.txt", "--from", "medicine_en"]) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["guideline.txt"]
