@@ -27,7 +27,9 @@ class AuditSentences:
         """The finding in one sentence."""
         result = self.result
         key = "audit.headline_closed" if result.closed else "audit.headline_open"
-        return self.t(key, n=result.leak_count(), total=result.check_count(), words=result.leaking_word_count())
+        found = self.t(key, n=result.leak_count(), total=result.check_count(), words=result.leaking_word_count())
+        unclear = result.unclear_count()
+        return f"{found} {self.t('audit.headline_unclear', n=unclear)}" if unclear else found
 
     def leaks(self) -> list[str]:
         """One sentence for each target and group that leaks, the strongest views first; then one for each word."""
