@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import tiny_encoders
 import tiny_models
+import yaml
 from claim_examples import answered, claims, definitions, ordered
 from form_examples import shown
 from kind_sample import Sample, every, in_tiers, load
@@ -42,6 +43,7 @@ from benchbuilder.testing import (
     check_tokenizer,
 )
 
+RECIPES = Path(__file__).parents[3] / "recipes"
 ROWS, MANY_ROWS = 24, 150
 """How many rows a step gets of each table; many, if it uses few of the facts of a graph."""
 
@@ -171,6 +173,13 @@ def _reword(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     return spec, {"each": sample.store.rows(sample.manifests["items"])}
 
 
+def _press(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    settings = yaml.safe_load((RECIPES / "evaluation/zh_pressure.yaml").read_text("utf-8"))["pressure"]
+    given = {"kind": "press", "from": "items", "tables": [str(RECIPES / "verdicts/zh.yaml")], **settings}
+    spec = load("step", "press").spec_class.model_validate(given)
+    return spec, {"each": sample.store.rows(sample.manifests["items"])}
+
+
 def _vote(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     """Without people; tests/steps/test_vote.py checks the step with votes."""
     spec = load("step", "vote").spec_class.model_validate({"kind": "vote", "from": "items"})
@@ -232,6 +241,7 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "sample": _sample,
     "one_of_family": _one_of_family,
     "reword": _reword,
+    "press": _press,
     "vote": _vote,
     "state_pairs": _state_pairs,
     "ask_true_or_false": _ask_true_or_false,
