@@ -165,8 +165,16 @@ HOSTED = "model=openai model.name=x"
 @pytest.mark.parametrize(
     ("words", "told", "never"),
     [
-        (f"{HOSTED} model.tempreature=0.3", "belong to a step: steps.state_choice.sampling.temperature=0.3", "mean"),
-        (f"{HOSTED} model.temperature=0.3", "belong to a step: steps.state_choice.sampling.temperature=0.3", "mean"),
+        (
+            f"{HOSTED} model.tempreature=0.3",
+            "steps.state_choice.sampling.temperature=0.3 is for a step of the build",
+            "mean",
+        ),
+        (
+            f"{HOSTED} model.temperature=0.3",
+            "steps.state_choice.sampling.temperature=0.3 is for a step of the build",
+            "mean",
+        ),
         (f"{HOSTED} model.timeout=3", "did you mean 'timeout_s'?", "sampling"),
         ("model=openai", "give model.name=NAME on the command line, or set it in your recipe", "write it there"),
         ("model=replay", "give model.replies=REPLIES on the command line, or set it in", "write it there"),

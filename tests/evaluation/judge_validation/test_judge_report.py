@@ -474,7 +474,7 @@ def test_every_table_stands_as_csv_and_latex(noisy):
         latex = (written.folder / "judges_tables" / f"{name}.tex").read_text(encoding="utf-8")
         assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") == 1
     assert {path.name for path in written.folder.iterdir()} == {
-        "judges.html", "judges.md", "judges.json", "judges_tables"
+        "judges.html", "judges.zh.html", "judges.md", "judges.json", "judges_tables"
     }  # fmt: skip
     assert all(path.is_file() for path in written.paths)
 

@@ -406,12 +406,15 @@ def test_the_hardest_items_are_shown_in_full(tmp_path, exact):
 @pytest.mark.push
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_page_is_one_well_formed_file(tmp_path, language):
-    text = write(tmp_path, large(40), language)["results.html"].read_text(encoding="utf-8")
+    files = write(tmp_path, large(40), language)
+    text = files["results.html"].read_text(encoding="utf-8")
     page = Page(text)
     tags = [tag for tag, _ in page.tags]
     assert len(page.ids) == len(set(page.ids))
-    assert {link[1:] for link in page.links} <= set(page.ids)
-    assert all(link.startswith("#") for link in page.links)
+    own = {link for link in page.links if link.startswith("#")}
+    assert {link[1:] for link in own} <= set(page.ids)
+    assert {*page.links} - own == {"results.zh.html" if language == "en" else "results.en.html"}
+    assert {*page.links} - own <= files.keys()
     assert tags.count("script") == 1
     assert not {"link", "img", "iframe"} & set(tags)
     assert "http" not in text.replace("https://models.example", "")

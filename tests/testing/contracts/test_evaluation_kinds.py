@@ -110,6 +110,9 @@ def test_scorer(sample: Sample, kind: str, tmp_path: Path) -> None:
     if kind == "judged":
         judge = load("judge", "similarity").spec_class.model_validate(_similarity())
         specs = [load("scorer", kind).spec_class(kind=kind, judge=judge, language="zh")]
+    if kind == "support":
+        tables = [str(Path(__file__).parents[3] / "recipes/verdicts/zh.yaml")]
+        specs = [load("scorer", kind).spec_class.model_validate({"kind": kind, "tables": tables})]
     assert specs, f"the recipe has no scorer of the kind {kind!r}: write an example here"
     items = {item.id: item for item in evaluation.rows("benchmark")}
     if kind == "set_answer":  # every second one: its statement is the one member of its set
