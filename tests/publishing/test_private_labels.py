@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import hmac
 import itertools
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +17,7 @@ from typing import Any
 import pytest
 from built_sample import BuiltSample
 
+import benchbuilder as bb
 from benchbuilder.config import ReleaseSpec
 from benchbuilder.publishing import Release
 from benchbuilder.publishing.release.items import shared_item
@@ -146,3 +149,56 @@ def test_another_secret_gives_other_names_and_another_choice(
         json.loads(line)["id"] for line in (other.folder / "private" / "test.jsonl").read_text("utf-8").splitlines()
     }
     assert not names & {row["id"] for row in published}
+
+
+def judge_again(folder: Path) -> None:
+    """Fill in the sheets of a build: the new text is right in every way."""
+    for sheet in (folder / "annotation" / "to_fill").glob("*.csv"):
+        with sheet.open(encoding="utf-8-sig", newline="") as file:
+            heads, *rows = csv.reader(file)
+        asked = ["[q:" in head for head in heads]
+        with (folder / "annotation" / "filled" / sheet.name).open("w", encoding="utf-8-sig", newline="") as file:
+            csv.writer(file).writerows(
+                [heads, *([cell or "1" if ask else cell for cell, ask in zip(row, asked, strict=True)] for row in rows)]
+            )
+
+
+@pytest.mark.full
+def test_two_versions_do_not_tell_whose_key_was_turned(
+    released: Release,
+    built: BuiltSample,
+    withheld: dict[str, dict[str, Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Somebody lays two versions side by side, between which one private answer was exchanged with its wrong one."""
+    folder = shutil.copytree(built.folder, tmp_path / "project")
+    monkeypatch.chdir(folder)
+    settings = ["paths.errata=errata.jsonl", "release.dir=shared", "release.private=0.3", "release.dev=4"]
+    errata = bb.errata("care_mi", settings)
+    turned = next(row for row in withheld.values() if row["expected"] == "no")
+    (erratum,) = errata.add(turned["name"], "wrong_key", "a report", who="A reader").added
+    errata.decide(erratum.id, "fix_key", by="A maker", reason="a new guideline", swap=True)
+    bb.build("care_mi", settings)
+    judge_again(folder / "builds" / "care_mi")
+    bb.build("care_mi", settings)
+    new = errata.release(despite="a trial").release.folder
+    kept = json.loads((new.parent / "private" / new.name / "names.json").read_text("utf-8"))
+    private = (new.parent / "private" / new.name / "items.jsonl").read_text("utf-8")
+    labels = [json.loads(line) for line in private.splitlines()]
+    assert [row["expected"] for row in labels if row["name"] == turned["name"]] == ["yes"]
+    assert turned["id"] not in kept[""]
+
+    old = released.folder
+    names = {file.relative_to(old).as_posix() for file in released.files}
+    assert {file.relative_to(new).as_posix() for file in new.rglob("*") if file.is_file()} == names
+    texts = {name: [(side / name).read_text("utf-8") for side in (old, new)] for name in names}
+    differ = {name for name, (before, after) in texts.items() if before != after.replace(new.name, old.name)}
+    assert not {name for name in differ if name.startswith(("tf/", "oe/", "evidence/", "votes/"))}
+    before, after = ([json.loads(line) for line in text.splitlines()] for text in texts["private/test.jsonl"])
+    for one, other in zip(before, after, strict=True):
+        assert one.pop("label_hash") != other.pop("label_hash"), "a hash that stays would single out those that change"
+        assert one == other
+    for name in differ - {"private/test.jsonl"}:
+        for text in texts[name]:
+            assert turned["name"] not in text and turned["question"] not in text
