@@ -165,6 +165,11 @@ def test_a_site_replaces_a_site_and_nothing_else(released: Release, tmp_path: Pa
     with pytest.raises(DataError, match="holds other files than a site"):
         export_site(released.folder, tmp_path / "site")
     assert (tmp_path / "site" / "thesis.txt").read_text() == "my only copy"
+    (tmp_path / "elsewhere").symlink_to(tmp_path / "site")
+    for name, what in (("elsewhere", "link"), ("site/thesis.txt", "file")):
+        with pytest.raises(DataError, match=f"is a {what}") as refused:
+            export_site(released.folder, tmp_path / name)
+        assert refused.value.next == "name a new folder"
     first = export_site(released.folder, tmp_path / "new")
     assert export_site(released.folder, tmp_path / "new") == first
 

@@ -49,8 +49,15 @@ def write_site(release: SiteRelease, folder: Path, t: PageTexts) -> WrittenSite:
     """Write the site of a release into `folder`, in place of an earlier site.
 
     Raises:
-        DataError: There is something else in the folder.
+        DataError: There is something else in the folder, or it is a link or a file.
     """
+    if folder.is_symlink() or folder.is_file():
+        raise DataError(
+            f"{display_path(folder)} is a {'link' if folder.is_symlink() else 'file'}",
+            where="command line: --export",
+            why="the pages take the place of the folder, with all that is in it",
+            next="name a new folder",
+        )
     if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).is_file():
         raise DataError(
             f"{display_path(folder)} holds other files than a site", where="command line: --export",
