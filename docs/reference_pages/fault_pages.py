@@ -16,8 +16,8 @@ _HEADER = ("what was tried", "when", "what happened")
 _INTRODUCTION = """# Faults that were tried
 
 Every line is tried by a test of the commands themselves, in `tests/e2e/faults`, `tests/e2e/review_app` and
-`tests/explorer`. Those that need a model ask a service that counts its replies. The project is small: eleven questions,
-a corpus, and three invented models.
+`tests/explorer`, or by the test that is named. Those that need a model ask a service that counts its replies. The
+project is small: eleven questions, a corpus, and three invented models.
 
 After each fault, the same command runs again, undisturbed. *The same result* means that its files are byte for byte
 those of a run that nothing disturbed. It also means that no reply was bought twice, except replies that were on their
@@ -39,9 +39,12 @@ def faults() -> str:
     parts += [_SURROUNDINGS, table(_HEADER, _surrounding_rows(matrix["surroundings"]))]
     parts += ["## `benchbuild review`", _REVIEW, table(_HEADER, map(partial(_review_row, matrix), matrix["reviewed"]))]
     parts += ["## `benchbuild view`", _SAVED, table(_HEADER, map(partial(_saved_row, matrix), matrix["saved_rules"]))]
+    brought = ((line["tried"], line["happened"], f"`{line['test']}`") for line in matrix["brought"])
+    parts += ["## What others bring", _BROUGHT, table(("what was tried", "what happened", "the test"), brought)]
     return "\n\n".join(parts)
 
 
+_BROUGHT = "Archives, releases, files and services of others are not trusted: whoever made them may mean harm."
 _WRITES = (
     "These commands are disturbed at their first write, their second, their fourth, and so on to their last, each in a "
     "folder of its own. *The same result* leaves out days, times and what the killed process was writing: its name "

@@ -123,8 +123,21 @@ def test_differences_from_the_paper_name_keys_and_tests_that_exist() -> None:
     assert _lacking(keys, ["recipe=care_mi"]) == []
     ours = {"steps.swap_triple", "steps.ask_oe_triple"}
     assert set(_lacking(["steps.unmark", *keys], ["recipe=care_mi", "variant=reference"])) == ours
-    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
-    defined = {name for source in sources for name in re.findall(r"^def (test_\w+)", source, re.MULTILINE)}
-    named = set(re.findall(r"`(test_\w+)`", text))
+    named = _tests_named("what-differs-from-the-paper.md")
     assert len(named) > 20
-    assert named - defined == set()
+    assert named - _tests_defined() == set()
+
+
+def test_the_table_of_faults_names_tests_that_exist() -> None:
+    named = _tests_named("faults-that-were-tried.md")
+    assert len(named) > 10
+    assert named - _tests_defined() == set()
+
+
+def _tests_named(page: str) -> set[str]:
+    return set(re.findall(r"`(test_\w+)`", (ROOT / "docs" / "explanation" / page).read_text(encoding="utf-8")))
+
+
+def _tests_defined() -> set[str]:
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    return {name for source in sources for name in re.findall(r"^def (test_\w+)", source, re.MULTILINE)}
