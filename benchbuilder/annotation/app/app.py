@@ -17,9 +17,14 @@ from benchbuilder.web import CachedStaticFiles, RequestGuard
 
 
 def create_app(
-    store: AnnotationStore, text_files: Mapping[str, Path], *, secure: bool, hosts: Sequence[str], site_name: str = "",
+    store: AnnotationStore,
+    text_files: Mapping[str, Path],
+    *,
+    secure: bool,
+    hosts: Sequence[str],
+    site_name: str = "",
     command: str = "",
-) -> FastAPI:  # fmt: skip
+) -> FastAPI:
     """Create the app.
 
     Args:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 from once import EVALUATED, Once
 
+from benchbuilder.config import load_recipe
+from benchbuilder.config.spec.annotation import ProjectSpec
 from browser.measures import too_wide
 from browser.projects import claim_tasks, claims_spec
 from browser.sites import DESK, Site, Watch, choose, patience_ms, subjects
@@ -31,6 +33,23 @@ def test_a_person_annotates_a_task(site: Site) -> None:
         page.get_by_role("button", name="Submit").click()
     assert page.get_by_role("heading", level=1).inner_text() == "All done. Thank you!"
     assert site.votes() == {"Ana": wanted}
+
+
+def test_the_bundled_questions_in_english_fit_beside_the_text(site: Site) -> None:
+    """Six wordy questions, the guideline and a note, without scrolling, on the desk screen of the other tests."""
+    bundled = load_recipe(["recipe=medicine_en", "annotation=app_en"]).whole.annotation
+    assert isinstance(bundled, ProjectSpec)
+    assert len(bundled.questions) == 6
+    site.lay_out(bundled, claim_tasks(1, paragraphs=6))
+    seat = site.seat("Ana")
+    page = seat.enter()
+    with seat.loading():
+        page.get_by_role("link", name="Begin").click()
+    bar = page.locator(".bar").bounding_box()
+    last = page.locator(".panel .question").last.bounding_box()
+    assert bar
+    assert last
+    assert last["y"] + last["height"] <= bar["y"]
 
 
 @pytest.mark.parametrize("width", [390, 1280])
