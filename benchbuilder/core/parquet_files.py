@@ -35,6 +35,9 @@ class GivenParquet:
         self._path, self._stream = path, open_given_file(path, most_bytes=None)
         try:
             self._file = pq.ParquetFile(self._stream)
+        except UnicodeDecodeError as error:
+            self._stream.close()
+            raise pa.ArrowInvalid(f"the name of a column is no UTF-8: {error}") from error
         except BaseException:
             self._stream.close()
             raise
@@ -64,6 +67,7 @@ class GivenParquet:
                     unpacked += batch.nbytes
                     if unpacked > most:
                         raise self._too_much(f"its rows have more than {most:,} bytes")
+                    batch.validate(full=True)  # a text that is no UTF-8 would fail only where somebody reads it
                     yield batch
         except MemoryError as error:
             raise self._too_much("there is not enough memory for some of its rows") from error

@@ -52,7 +52,7 @@ class WrongAnswers(ModelMap):
     """
 
     kind: ClassVar[str] = "wrong_answers"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     spec_class: ClassVar[type[StepSpec]] = WrongAnswersSpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(_FACT),
@@ -71,6 +71,7 @@ class WrongAnswers(ModelMap):
         "in_gold": "The wrong answer stands in the evidence of the question.",
         "in_question": "The wrong answer stands in the question.",
         "known_answer": "The wrong answer is known to be right, or is too much like an answer that is.",
+        "listed_is_right": "One of the listed wrong answers says a right answer; the others are used.",
         "question_too_alike": "The question with the wrong answer is too much like this one.",
         "all_called_right": "The model called each of its own wrong answers right.",
         "none_fits": "No answer that the model wrote is of the shape and length of the right one and free of bars.",
@@ -137,7 +138,9 @@ class WrongAnswers(ModelMap):
                 return [written]
         if not source:
             return [Dropped(found[0], truncate_text(found[1], _LONGEST_DETAIL))]
-        return [self._kept(fact, found, source)]
+        listed = fact.payload.wrong if source == (fact.payload.wrong_from or "listed") else ()
+        left_out = (truncate_text(text, _LONGEST_DETAIL) for text in listed if text not in found)
+        return [self._kept(fact, found, source), *(Dropped("listed_is_right", text) for text in left_out)]
 
     def _rank(self, source: str) -> int:
         order = self.spec.order

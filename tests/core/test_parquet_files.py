@@ -38,6 +38,19 @@ def test_a_value_that_all_rows_have(path: Path, monkeypatch: pytest.MonkeyPatch,
         assert "its rows have more than" in str(caught.value.why)
 
 
+def test_the_name_of_a_column_that_is_no_text(path: Path) -> None:
+    pq.write_table(pa.table({"colour": ["red"]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"colour", b"colo\x80r"))
+    with pytest.raises(pa.ArrowInvalid, match="no UTF-8"):
+        GivenParquet(path)
+
+
+def test_a_cell_that_is_no_text(path: Path) -> None:
+    pq.write_table(pa.table({"colour": pa.array([b"red \x80"]).view(pa.string())}), path)
+    with pytest.raises(pa.ArrowInvalid, match="UTF8"):
+        read(path)
+
+
 def test_a_page_that_unpacks_to_too_much(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pq.write_table(pa.table({"text": [LONG] * 8}), path, compression="zstd", use_dictionary=False)
     assert read(path) == 8

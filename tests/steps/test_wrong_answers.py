@@ -51,7 +51,9 @@ def test_a_listed_wrong_answer_that_says_the_right_one_is_none(tmp_path, right, 
     row = question("Which one?", right, wrong=(listed,))
     assert wrong(wrong_step(tmp_path, [row, BILE], order=["listed"]), row) == (listed, "known_answer")
     also = question("Which one?", "something else", right, wrong=(listed, "neither"))
-    assert wrong(wrong_step(tmp_path, [also, BILE], order=["listed"]), also) == ("neither", "listed")
+    kept, left_out = wrong_step(tmp_path, [also, BILE], order=["listed"]).map(also, {})
+    assert kept.row.payload.wrong == ("neither",)
+    assert (left_out.reason, left_out.detail) == ("listed_is_right", listed)
 
 
 @pytest.mark.parametrize(("right", "listed"), SAYS_ANOTHER)
