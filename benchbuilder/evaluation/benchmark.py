@@ -130,11 +130,15 @@ def _is_below(ref: FileRef | None, roots: Sequence[RecipeRoot]) -> bool:
 
 
 def without_recipe_files(spec: EvaluationSpec, roots: Sequence[RecipeRoot]) -> EvaluationSpec:
-    """The evaluation without the files that came with the recipe: answers, ratings and figures of its own items."""
+    """The evaluation without the files that came with the recipe: answers and ratings of its own items.
+
+    Published figures stay: the results show them if the benchmark has as many rows as they are of.
+    """
 
     def others(specs: Mapping[str, Any]) -> dict[str, Any]:
         return {name: kind for name, kind in specs.items() if not _is_below(getattr(kind, "file", None), roots)}
 
     changes: dict[str, Any] = {"baselines": others(spec.baselines), "scorers": others(spec.scorers)}
-    changes |= {name: None for name in ("answers", "published") if _is_below(getattr(spec, name), roots)}
+    if _is_below(spec.answers, roots):
+        changes["answers"] = None
     return spec.model_copy(update=changes)

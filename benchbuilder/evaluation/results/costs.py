@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from statistics import median
 from typing import Any
 
 from benchbuilder.core import PageTexts
 from benchbuilder.evaluation.benchmark import BENCHMARK
+from benchbuilder.evaluation.published import recipe_published_results
 from benchbuilder.evaluation.results.columns import ItemScores
 from benchbuilder.evaluation.results.context import ResultsFrame, table_line
 from benchbuilder.evaluation.results.run import VERDICT, WITHOUT_VERDICT, EvaluatedSystem, EvaluationRun
@@ -161,21 +162,37 @@ def misleading_answers_notes(frame: ResultsFrame, finished: FinishedBuild) -> li
 
 def unused_rows_note(frame: ResultsFrame, finished: FinishedBuild) -> str:
     """A note on rows of the benchmark that did not become items, with reasons; empty if there are none."""
-    account = next((counts for counts in finished.step_counts if counts.step == BENCHMARK), None)
-    if account is None:
-        return ""
+    account = _account_of_benchmark(finished)
     lost: Counter[str] = Counter()
-    for (_, outcome, reason), n in account.units.items():
+    for (_, outcome, reason), n in account.units.items() if account else ():
         if outcome in ("dropped", "failed"):
             lost[reason] += n
-    if not lost.total():
+    if account is None or not lost.total():
         return ""
-    rows = sum(n for (_, outcome, _), n in account.units.items() if outcome in ("kept", "dropped", "failed"))
     reasons = [
         f"{account.reasons.get(reason, '').rstrip('.') or reason} ({n:,})"
         for reason, n in sorted(lost.items(), key=lambda pair: (-pair[1], pair[0]))
     ]
-    return frame.t("results.unused", n=lost.total(), rows=rows, reasons="; ".join(reasons))
+    return frame.t("results.unused", n=lost.total(), rows=_rows_read(account), reasons="; ".join(reasons))
+
+
+def published_elsewhere_note(frame: ResultsFrame, finished: FinishedBuild) -> str:
+    """A note that published figures are left out: a benchmark was given that has another number of rows than theirs."""
+    evaluation: Mapping[str, Any] = finished.recipe.get("evaluation") or {}
+    published, account = recipe_published_results(evaluation), _account_of_benchmark(finished)
+    if published is None or account is None or not evaluation.get("benchmark"):
+        return ""
+    if (rows := _rows_read(account)) == published.items:
+        return ""
+    return frame.t("results.published_elsewhere", title=published.title, items=published.items, rows=rows)
+
+
+def _account_of_benchmark(finished: FinishedBuild) -> StepCounts | None:
+    return next((counts for counts in finished.step_counts if counts.step == BENCHMARK), None)
+
+
+def _rows_read(account: StepCounts) -> int:
+    return sum(n for (_, outcome, _), n in account.units.items() if outcome in ("kept", "dropped", "failed"))
 
 
 def cost_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | None:

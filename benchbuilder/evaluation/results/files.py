@@ -16,7 +16,12 @@ from benchbuilder.evaluation.published import recipe_published_results
 from benchbuilder.evaluation.results import PACKAGES
 from benchbuilder.evaluation.results.columns import ItemScores
 from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS, ResultsFrame, bootstrap_settings
-from benchbuilder.evaluation.results.costs import misleading_answers_notes, unasked_items_note, unused_rows_note
+from benchbuilder.evaluation.results.costs import (
+    misleading_answers_notes,
+    published_elsewhere_note,
+    unasked_items_note,
+    unused_rows_note,
+)
 from benchbuilder.evaluation.results.findings import ResultsFindings, collect_findings
 from benchbuilder.evaluation.results.hardest_items import DIFFICULTY, DIFFICULTY_COLUMNS, difficulty_lines
 from benchbuilder.evaluation.results.means import expected_verdicts
@@ -68,7 +73,8 @@ def results_files(spec: ResultsSpec, finished: FinishedBuild) -> Iterator[tuple[
     bootstrap = bootstrap_settings(BootstrapSpec.model_validate(evaluation["bootstrap"]))
     run = gather_run(finished, spec.aspects)
     frame = ResultsFrame(run, t, bootstrap, spec.power, spec.effect)
-    settings = (finished, recipe_published_results(evaluation), spec.aspects, spec.worst)
+    published = None if published_elsewhere_note(frame, finished) else recipe_published_results(evaluation)
+    settings = (finished, published, spec.aspects, spec.worst)
     findings, others = collect_findings(frame, *settings), dict[str, ResultsFindings]()
     stamp = {"benchmark": run.benchmark, "recipe": run.recipe}
     for name, own, languages in pages_in_languages(f"{spec.file}.html", spec.reader_texts()):
@@ -101,6 +107,7 @@ def _context(
         "run": run, "found": findings, "frame": frame, "spec": spec, "recipe": finished.recipe, "card": card,
         "colours": ChartColours(run.sources, run.types), "always": constant_answer_scores(frame, spec.class_imbalance),
         "tiles": _tiles(frame, finished), "unused": unused_rows_note(frame, finished),
+        "elsewhere": published_elsewhere_note(frame, finished),
         "unasked": unasked_items_note(frame, finished), "misleading": misleading_answers_notes(frame, finished),
         "has_sample_ratings": bool(card["illustrative"]) and any(measure.role == "people" for measure in run.measures),
         **PAGE_FUNCTIONS, "level": f"{frame.bootstrap['level'] * 100:g} %",

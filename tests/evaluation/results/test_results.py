@@ -557,6 +557,21 @@ def test_rows_of_the_benchmark_that_were_not_used_are_told(tmp_path, exact):
     assert says in files["results.md"].read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(("rows", "are_shown"), [(1612, True), (20, False)])
+def test_published_figures_stand_beside_the_published_benchmark_alone(tmp_path, exact, rows: int, are_shown: bool):
+    """A benchmark that somebody gave is the published one if it has as many rows; what its reader drops counts too."""
+    build = exact.finished(published=PUBLISHED)
+    units = {("b.tsv", "kept", ""): rows - 1, ("b.tsv", "dropped", "duplicate"): 1}
+    first = replace(build.step_counts[0], units=units, reasons={"duplicate": "It is there already."})
+    recipe = {**build.recipe, "evaluation": {**build.recipe["evaluation"], "benchmark": {"path": "b.tsv"}}}
+    build = replace(build, recipe=recipe, step_counts=(first, *build.step_counts[1:]))
+    page = write(tmp_path, build)["results.html"].read_text(encoding="utf-8")
+    assert ("GPT-4" in page) == are_shown
+    assert (
+        "Published figures of CARE-MI are of 1,612 items and are not shown: this benchmark has 20 rows." in page
+    ) != are_shown
+
+
 def test_of_many_sources_the_smallest_share_a_column(tmp_path):
     made = Evaluation([item(n, source=f"s{n % 30}") for n in range(50)])
     for n, row in enumerate(made.items):
