@@ -94,7 +94,8 @@ class Retrieve(Map):
     slots: ClassVar[tuple[str, ...] | Literal["many"]] = "many"
     reasons: ClassVar[Mapping[str, str]] = {
         "no_evidence": "No passage of any knowledge base shares a word with the query.",
-        "common_words": "Words of the query stand in passages, but in so many that none of them has a weight.",
+        "common_words": "Words of the query stand in passages, but in so many that none of them has a weight. "
+        "retriever.variant=plus gives them one, as a small base needs it; its scores are of another scale.",
         "no_passages": "The recipe has no knowledge base, so its items have no evidence.",
         "gold_missing": "The fact names a passage that is in no knowledge base.",
     }

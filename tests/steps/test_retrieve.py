@@ -125,6 +125,8 @@ def test_words_of_which_each_stands_in_half_of_the_passages_are_another_reason(t
     made, _ = opened(tmp_path, texts, query=("question",))
     reasons = [next(iter(made.map(candidate(question=text), {}))).reason for text in ("脐带", "Xylophone?")]
     assert reasons == ["common_words", "no_evidence"]
+    weighed, _ = opened(tmp_path, texts, query=("question",), variant="plus")
+    assert weighed.map(candidate(question="脐带"), {})[0].row.document == "wiki-1"
 
 
 def test_no_passages_at_all(tmp_path):
