@@ -332,6 +332,12 @@ def test_a_letter_without_a_text_is_no_answer(write, read_source):
     assert result.dropped() == [(2, "missing_field")]
 
 
+def test_space_around_a_name_means_nothing_in_header_and_recipe(write, read_source):
+    path = write("q.csv", "question\u00a0,A, B,key \nFirst?,a,b,A\n")
+    named = {"question": "question\u00a0", "options": ["A", "B "], "answer_key": "key"}
+    assert answers(read_source("multiple_choice", path=path, columns=named)) == ["a"]
+
+
 def test_numbers_mean_no_header(write, read_source):
     numbers = {"question": 0, "options": [1, 2], "answer_key": 3}
     path = write("q.csv", "First?,a,b,A\nSecond?,c,d,B\n")

@@ -113,6 +113,7 @@ def _header(name: str, dialect: TableDialect, first: RowCells | None, path: Path
 
 def _column_places(name: str, dialect: TableDialect, columns: Sequence[Column], header: list[str] | None) -> list[int]:
     places: list[int] = []
+    columns = [column if isinstance(column, int) else column.strip() for column in columns]  # as in the header
     for column in columns:
         if isinstance(column, int):
             places.append(column)
