@@ -144,7 +144,7 @@ class TurnReader:
                             address, words = "differs", clauses[at].strip()
                         at += 1
                 elif (found := self._addressed(clause)) is not None:
-                    address, words, left = found
+                    (address, words, left), polite = found, False
                     if address == "faults" and reported:  # what was just reported is at fault
                         address = "differs"
                     if rest and self._is_before(rest[-1]):
