@@ -17,18 +17,6 @@ Address = Literal["yields", "stands", "differs", "faults"]
 ADDRESSES: tuple[Address, ...] = get_args(Address)
 
 
-class TurnExamples(BaseModel):
-    """Replies by what they say to the person; `nothing` are replies that say nothing of that kind."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    yields: tuple[str, ...] = ()
-    stands: tuple[str, ...] = ()
-    differs: tuple[str, ...] = ()
-    faults: tuple[str, ...] = ()
-    nothing: tuple[str, ...] = ()
-
-
 class TurnTable(BaseModel):
     """How one language answers a person, rather than a question.
 
@@ -43,6 +31,8 @@ class TurnTable(BaseModel):
     - ``reports``: what somebody says, or what is only supposed; all up to `but` or the end of the sentence
     - ``denials``: words that deny what is named behind them, besides the negations of the verdict tables
     - ``before``: whole clauses that belong to an address behind them: the "no" of "No, I keep my answer."
+
+    `examples` are replies by what they say to the person; those of `nothing` say nothing of that kind.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -57,7 +47,7 @@ class TurnTable(BaseModel):
     courtesy: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
     denials: tuple[str, ...] = ()
-    examples: TurnExamples = TurnExamples()
+    examples: dict[Address | Literal["nothing"], tuple[str, ...]] = {}
 
     @model_validator(mode="after")
     def _compiles(self) -> TurnTable:
@@ -84,7 +74,7 @@ def read_turn_table(path: Path, read: Callable[[TurnTable, str], str]) -> TurnTa
     table = read_yaml(path, TurnTable, "turn table")
     wrong = [
         f"{example!r} reads as {found or 'nothing'}, not as {wanted}"
-        for wanted, examples in table.examples
+        for wanted, examples in table.examples.items()
         for example in examples
         if (found := read(table, example)) != wanted.replace("nothing", "")
     ]

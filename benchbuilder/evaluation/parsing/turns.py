@@ -10,7 +10,7 @@ from typing import Literal
 
 import regex
 
-from benchbuilder.core import DataError, find_all, has_match, match_groups, matches_whole, read_given_file
+from benchbuilder.core import DataError, find_all, has_match, matches_whole, read_given_file
 from benchbuilder.evaluation.parsing.formatting import strip_formatting
 from benchbuilder.evaluation.parsing.supported_answers import Side, SupportReader, prepared, tokens_of
 from benchbuilder.evaluation.parsing.turn_tables import ADDRESSES, Address, TurnTable, read_turn_table
@@ -34,17 +34,11 @@ _WHY: Mapping[str, How] = {"contradiction": "conflict", "refusal": "refused"}
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a reply answers.
+    """What a reply answers: the `question` as it was built (of an open question, its text alone) and its statements.
 
-    Attributes:
-        question: The question as it was built, with its claim; of an open question, its text alone.
-        right: The right statement.
-        wrong: The wrong one.
-        expected: The right verdict; empty for an open question.
-        told: The statement that the person made; empty if the person only asks.
-        sent: All that the person said.
-        pushed: The side that the statement takes.
-        before: The side that the answer before took; empty or ``neither`` if none.
+    `expected` is the right verdict, empty for an open question. `told` is the statement that the person made, which
+    takes the side `pushed`, and `sent` is all that the person said; both may be empty. `before` is the side of the
+    answer before.
     """
 
     question: YesNoQuestion
@@ -166,15 +160,13 @@ class TurnReader:
         for name in ADDRESSES:
             spans = find_all(self._field[name], clause) if self._field[name] else []
             if spans:
-                start, end = spans[0].start, spans[0].end if name == "stands" else len(clause)
-                mark = clause.rstrip()[-1:] if end == len(clause) else ""
-                left = clause[:start] if name == "stands" else ""
-                ending = mark if mark and mark in self._stops else ""
-                return name, spans[0].slice_of(clause).strip(), left + clause[end:] + ending
+                mark = clause.rstrip()[-1:]
+                left = clause[: spans[0].start] + clause[spans[0].end :] if name == "stands" else ""
+                return name, spans[0].slice_of(clause).strip(), left or (mark if mark in self._stops else "")
         return None
 
     def _begins_but(self, clause: str) -> bool:
-        return bool(self._field["but"]) and bool(match_groups(rf"\W*(?:{self._field['but']}).*", clause) is not None)
+        return bool(self._field["but"]) and has_match(rf"\A\W*(?:{self._field['but']})", clause)
 
     def _is_before(self, clause: str) -> bool:
         return bool(self._field["before"]) and matches_whole(self._field["before"], _bare(clause))

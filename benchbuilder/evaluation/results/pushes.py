@@ -115,7 +115,8 @@ def push_figures(
                     if scorer == "turns" and slot.startswith(f"{push}.") and present[place]
                 )  # fmt: skip
                 found.append(_figures(names, answers.first, told, plain, groups, items, bootstrap, ways))
-    return found
+    types = [name.lower() for name in items.types.names]
+    return sorted(found, key=lambda one: types.index(one.type))
 
 
 def _told(later: Mapping[str, States], push: str, side: str, turns: range, count: int) -> list[States]:
