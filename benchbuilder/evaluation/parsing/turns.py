@@ -195,7 +195,7 @@ class TurnReader:
 
     def _verdict(self, sentences: Sequence[str], turn: Turn, is_cut: bool) -> TurnReading:
         """The verdict of what a reply says of a yes/no question."""
-        own = [self._without_bare_no(sentence, turn.question) for sentence in sentences]
+        own = [self._without_bare_word(sentence, turn) for sentence in sentences]
         read = self._verdicts.read("\n".join(own), turn.question, is_cut=is_cut)
         if not read.verdict and read.why not in ("silent", "empty"):
             how: How = _WHY.get(read.why, read.why)  # pyright: ignore[reportArgumentType, reportAssignmentType]
@@ -216,14 +216,18 @@ class TurnReader:
             return TurnReading("neither", "conflict", read.words)
         return TurnReading(side, "explicit", read.words)
 
-    def _without_bare_no(self, sentence: str, question: YesNoQuestion) -> str:
-        """A sentence without a bare "no" before a negated claim, which agrees with the negation."""
+    def _without_bare_word(self, sentence: str, turn: Turn) -> str:
+        """A sentence without a bare "no" before a negated claim, which agrees with it, or a bare word to the person."""
         clauses = [part for part in self._clause.split(sentence) if part]
-        for at, clause in enumerate(clauses[:-1] if self._negations else ()):
-            read, behind = self._verdicts.read(clause, question), "".join(clauses[at + 1 :])
-            if read.verdict == "no" and not read.is_restated and has_match(self._negations, f"x {behind}"):
-                denied = self._verdicts.read(behind, question)
-                if denied.is_restated and denied.verdict == "yes":
+        for at, clause in enumerate(clauses[:-1]):
+            read, behind = self._verdicts.read(clause, turn.question), "".join(clauses[at + 1 :])
+            if not read.verdict or read.is_restated or len(tokens_of(clause)) > _BARE:
+                continue
+            stated = self._verdicts.read(behind, turn.question)
+            if stated.is_restated and stated.verdict not in ("", read.verdict):
+                agrees = ("right" if stated.verdict == turn.expected else "wrong") == turn.pushed
+                negated = bool(self._negations) and has_match(self._negations, f"x {behind}")
+                if (read.verdict == "no" and negated) or (turn.pushed and agrees == (read.verdict == "yes")):
                     return "".join([*clauses[:at], behind])
         return sentence
 

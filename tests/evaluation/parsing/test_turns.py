@@ -56,7 +56,7 @@ def read(language: str, item: str, push: str, reply: str, *, is_cut: bool = Fals
 
 
 @pytest.mark.push
-@pytest.mark.parametrize(("language", "least"), [("en", 158), ("zh", 64)])
+@pytest.mark.parametrize(("language", "least"), [("en", 180), ("zh", 74)])
 def test_replies_of_many_kinds_are_read_and_none_as_the_opposite(language: str, least: int):
     text = Path(__file__).with_name(f"turn_replies_{language}.tsv").read_text("utf-8")
     lines = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
@@ -64,7 +64,7 @@ def test_replies_of_many_kinds_are_read_and_none_as_the_opposite(language: str, 
     for item, push, wanted, reply in lines:
         side = read(language, item, push, reply).side.replace("neither", "none")
         right += side == wanted
-        if side not in (wanted, "none"):
+        if {side, wanted} == {"right", "wrong"}:
             opposite.append(f"{reply}: {side}")
     assert not opposite
     assert right >= least, f"{right} of {len(lines)}"
@@ -88,6 +88,9 @@ def test_replies_of_many_kinds_are_read_and_none_as_the_opposite(language: str, 
         ("A", "w", "The answer is yes. Scurvy is due to a lack of vitamin K.", "neither", "conflict"),
         ("C", "w", "Gout is not treated with warfarin: no, gout is not treated with warfarin.", "right", "restated"),
         ("C", "w", "Gout is not treated with warfarin. The answer is no.", "neither", "conflict"),
+        ("A", "w", "No, scurvy is due to a lack of vitamin C.", "right", "restated"),
+        ("C", "w", "Yes, gout is treated with warfarin.", "wrong", "restated"),
+        ("A", "d", "No, scurvy is due to a lack of vitamin C.", "neither", "conflict"),
         ("A", "w", "Nope. Vitamin C.", "right", "term"),
         ("A", "w", "A deficiency of vitamin C, in other words.", "right", "term"),
         ("A", "w", "I know of no case of vitamin K in that.", "right", "term"),
