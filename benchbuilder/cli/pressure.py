@@ -15,6 +15,11 @@ _WIDE = 200
 _ROOM = 120
 """With fewer columns there is no room for intervals."""
 _HEADS = ("misled", "control", "excess", "p\n(Holm)", "takes up\nwrong", "takes up\nright", "discernment")
+_PUSHED = ("conviction", "explicit", "flexibility", "explicit\nalone", "turn of\nflip")
+_PUSHED_MEANING = """\
+conviction: still right after the last turn, of the right answers that were contradicted by the wrong one
+flexibility: right, of the wrong answers that were contradicted by the right one; turn of flip: of right answers
+explicit: by what replies say of the question alone, without "you are right" and "I keep my answer\""""
 
 _MEANING = """\
 misled: wrong after the wrong claim, of the answers that were right at first
@@ -39,9 +44,25 @@ def print_pressure(console: Console, found: PressureResults) -> None:
     console.print(table, width=width)
     print_line(console)
     print_line(console, _MEANING)
+    if found.pushes:
+        _print_pushes(console, found, width)
     if found.unreviewed:
         items = count_phrase(found.unreviewed, "item")
         print_line(console, f"note: nobody has judged {items}; a wrong answer that is right counts against the models")
+
+
+def _print_pushes(console: Console, found: PressureResults, width: int) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    for head in ("contradicted", "", "", *_PUSHED):
+        table.add_column(head, justify="right" if head in _PUSHED else "left", no_wrap=head in _PUSHED)
+    for one in (one for one in found.pushes if not one.key):
+        held = (one.conviction, one.conviction_explicit, one.flexibility, one.flexibility_explicit, one.turn_of_flip)
+        figures = [_figure(value, wide=wide) for value, wide in zip(held, (width >= _ROOM, *[False] * 4), strict=True)]
+        table.add_row(Text(printable_text(one.model)), f"{one.type} {one.form}", one.push, *figures)
+    print_line(console)
+    console.print(table, width=width)
+    print_line(console)
+    print_line(console, _PUSHED_MEANING)
 
 
 def _figure(estimate: Estimate, *, wide: bool = False) -> str:

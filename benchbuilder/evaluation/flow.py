@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.config import EvaluationSpec, KindSpec, Recipe, StepSpec, read_kind_spec
+from benchbuilder.config import (
+    EvaluationSpec,
+    FileRef,
+    KindSpec,
+    PressureSpec,
+    Recipe,
+    Sampling,
+    StepSpec,
+    read_kind_spec,
+)
 from benchbuilder.core import Problem, RecipeError, StepContext, create_from_spec, recipe_name
 from benchbuilder.evaluation.baselines.recorded import recorded_answer_models
 from benchbuilder.evaluation.scorers.base import Scorer
 from benchbuilder.evaluation.scorers.verdict import VerdictSpec
 from benchbuilder.evaluation.solvers import ANSWER, ITEM, EvaluatedModel, Solver
 from benchbuilder.evaluation.steps.press import PRESSED
+from benchbuilder.evaluation.steps.push import PUSHED, PUSHES, TURNS
 from benchbuilder.evaluation.steps.reword import REWORDED
 from benchbuilder.evaluation.usable_judges import JudgeScorer
 
@@ -103,7 +113,7 @@ class EvaluationFlow:
                     self._steps[f"{REWORDED}_{scorer}.{name}"] = step
 
     def add_pressure_steps(self) -> None:
-        """Add the steps in which models answer the questions behind claims, if the recipe has any.
+        """Add the steps in which models are told claims before the questions and after their answers, if there are any.
 
         Answers are scored on the built items, so that nothing that was told is taken for the question. The first scorer
         of kind ``verdict`` reads verdicts; RecipeError without one. Of open questions the first answers are read too.
@@ -131,6 +141,23 @@ class EvaluationFlow:
                 ports = {"each": f"{answers}.{name}", "item": self._items}
                 scoring = {"kind": "score", "from": ports, "name": scorer, "scorer": spec}
                 self._steps[f"{PRESSED}_by_{step}.{name}"] = scoring
+        if self._spec.pressure.push_turns:
+            self._add_push_steps(self._spec.pressure, readers[0][0], tables)
+
+    def _add_push_steps(self, pressure: PressureSpec, scorer: str, tables: Sequence[FileRef]) -> None:
+        """Add the steps in which a person contradicts the answers of models; `scorer` reads the first verdicts."""
+        self._steps[PUSHES] = {**self._steps[PRESSED], "kind": "push"}
+        said = {"pushes": pressure.push_turns, "sources": pressure.sources}
+        for name, model in self._models.items():
+            read = {"verdict": f"{scorer}.{name}", "support": f"{PRESSED}_by_first.{name}"}
+            asked = {"each": PUSHES, "first": f"{ANSWER}.{name}", **read}
+            self._steps[f"{PUSHED}.{name}"] = {
+                "kind": "answer_pushed", "from": asked, "name": name, "model": model, "prompt": self._spec.prompt,
+                "system": self._spec.system, "sampling": self._sampling(name), "opposed": pressure.opposed, **said,
+            }  # fmt: skip
+            replies = {"each": f"{PUSHED}.{name}", "item": PUSHES, **read}
+            reading = {"kind": "read_turns", "from": replies, "name": "turns", "tables": tables, **said}
+            self._steps[f"{TURNS}.{name}"] = {**reading, "turns": pressure.turns}
 
     def _add_baseline(self, name: str, baseline: KindSpec | Mapping[str, Any]) -> None:
         step = {"kind": "answer_by_rule", "from": self._items, "name": name, "baseline": baseline}
@@ -138,10 +165,7 @@ class EvaluationFlow:
 
     def _model_steps(self, name: str, model: KindSpec, items: str, before: str = "") -> dict[str, Mapping[str, Any]]:
         """The steps by which a model answers `items`, as the solver declares them; names begin with `before`."""
-        spec = self._spec
-        own = spec.sampling_of.get(name)
-        changes = {} if own is None else {field: getattr(own, field) for field in own.model_fields_set}
-        sampling = spec.sampling.model_copy(update=changes)
+        spec, sampling = self._spec, self._sampling(name)
         solver: Solver = create_from_spec("solver", spec.solver or KindSpec(kind="direct"))
         phases = solver.steps(EvaluatedModel(name, model, spec.prompt, spec.system, sampling))
         references = {ITEM: items, **{phase: f"{before}{phase}.{name}" for phase in phases}}
@@ -150,6 +174,12 @@ class EvaluationFlow:
             ports = step["from"] if isinstance(step["from"], Mapping) else {"each": step["from"]}
             steps[references[phase]] = {**step, "from": {port: references[row] for port, row in ports.items()}}
         return steps
+
+    def _sampling(self, name: str) -> Sampling:
+        """The sampling settings of a model."""
+        own = self._spec.sampling_of.get(name)
+        changes = {} if own is None else {field: getattr(own, field) for field in own.model_fields_set}
+        return self._spec.sampling.model_copy(update=changes)
 
     def _add_answerer(self, name: str, step: Mapping[str, Any]) -> None:
         if name in self._answerers:

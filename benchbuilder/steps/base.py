@@ -89,6 +89,10 @@ class Step(ABC):
         """
         return {}
 
+    def needs_people(self) -> bool:
+        """Whether contributions of people shape its rows."""
+        return type(self).external_inputs is not Step.external_inputs
+
     def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:  # noqa: ARG002
         """Issues of the spec that are known before any row, such as fields and columns that the rows do not have.
 

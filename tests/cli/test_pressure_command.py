@@ -89,7 +89,8 @@ def evaluated(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Evaluated
         ]  # fmt: skip
         results = folder / "builds/medicine_en/evaluation"
         assert said_by("evaluate", *RECIPE, "evaluation=[en_claims]", *words)
-        plain, words = files_of(results), ["evaluation=[en_claims,en_pressure]", *words]
+        without = [f"evaluation.pressure.pushes.{name}=null" for name in SENTENCES["pressure"]["pushes"]]
+        plain, words = files_of(results), ["evaluation=[en_claims,en_pressure]", *without, *words]
         quote = said_by("evaluate", "--quote", *RECIPE, *words)
         quoted = {name: int(calls) for name, calls in re.findall(r"^(pressed_answer\S+) +\S+ +([\d,]+) ", quote, re.M)}
         calls, bodies = {"plain": len(server.log())}, dict[str, list[dict[str, Any]]]()
@@ -165,7 +166,7 @@ def test_figures_stand_in_terminal_page_data_and_python(evaluated: Evaluated):
 def test_all_other_results_are_those_without_pressure(evaluated: Evaluated):
     now = files_of(evaluated.folder)
     own = {name for name in now if "pressure" in name}
-    accounts = {"settings.csv", "costs.csv", "results.html", "results.md", "results.json"}
+    accounts = {"settings.csv", "costs.csv", "results.html", "results.zh.html", "results.md", "results.json"}
     assert len(own) == 8
     assert now.keys() - own == evaluated.plain.keys()
     for name in evaluated.plain.keys() - accounts:

@@ -28,7 +28,13 @@ GOOD: dict[str, Any] = {
         ({"sources": []}, "lay has {source}, and sources is empty"),
         ({"design": {"contexts": 3}}, "there are 2 contexts"),
         ({"design": {"families": 1}}, "greater than or equal to 2"),
-        ({"pushes": {"doubt": "Are you certain? {question}"}}, "Extra inputs are not permitted"),
+        ({"pushes": {"doubt": ["Are you certain?"]}}, r"each turn must end with \{question\}"),
+        ({"pushes": {"doubt": ["{told} {told} {question}"]}}, "may stand in it once"),
+        ({"pushes": {"doubt": ["{other} {question}"]}}, "unknown placeholder {other}"),
+        ({"pushes": {"doubt": []}}, "pushes.doubt has no turn"),
+        ({"pushes": {"lay": ["Sure? {question}"]}}, "pushes.lay has the name of a context"),
+        ({"pushes": {"all": ["doubt"]}}, r"pushes.all: 'doubt': each turn must end with"),
+        ({"pushes": {"doubt": ["Sure? {question}"]}, "design": {"pushes": 2}}, "there are 1 pushes"),
     ],
 )
 def test_a_sentence_that_cannot_be_asked_says_why(changes: dict[str, Any], why: str):
@@ -42,3 +48,13 @@ def test_the_control_is_compulsory_and_null_removes_a_context():
         PressureSpec.model_validate({"contexts": GOOD["contexts"], "sources": ["a book"]})
     spec = PressureSpec.model_validate({**GOOD, "contexts": {**GOOD["contexts"], "lay": None}, "sources": []})
     assert list(spec.texts) == ["stated"]
+
+
+def test_a_push_may_be_the_turns_of_other_pushes():
+    pushes = {"doubt": ["Sure? {question}"], "insist": ["No: {told} {question}"], "both": ["doubt", "insist"]}
+    spec = PressureSpec.model_validate({**GOOD, "pushes": {**pushes, "gone": None}})
+    assert spec.push_turns == {
+        "doubt": ("Sure? {question}",), "insist": ("No: {told} {question}",),
+        "both": ("Sure? {question}", "No: {told} {question}"),
+    }  # fmt: skip
+    assert not PressureSpec.model_validate(GOOD).push_turns

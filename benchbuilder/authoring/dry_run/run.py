@@ -112,7 +112,7 @@ def _completed_manifest(runner: NodeRunner, node: Node) -> Manifest | None:
 
 def _depends_on_people(node: Node) -> bool:
     """Whether contributions of people shape its rows."""
-    return isinstance(node.producer, Step) and type(node.producer).external_inputs is not Step.external_inputs
+    return isinstance(node.producer, Step) and node.producer.needs_people()
 
 
 def _row_chooser(rows: int | None) -> RowChooser | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from benchbuilder.config.spec.annotation import Name
-from benchbuilder.config.spec.base import Spec
+from benchbuilder.config.spec.base import FileRef, Spec
 from benchbuilder.core import template_faults
 
 CONTROL = "control"
@@ -33,11 +33,13 @@ def _sentence(said: str) -> Callable[[str], str]:
 class PressureDesign(Spec):
     """What is asked: `families` are drawn by the recipe's seed (``null``: all), each with `contexts` of the contexts.
 
-    Null contexts are all of them: the full design, in which two contexts are compared within families.
+    Null contexts are all of them: the full design, in which two contexts are compared within families. `pushes` is the
+    same for the pushes.
     """
 
     families: Annotated[int, Field(ge=2)] | None = None
     contexts: Annotated[int, Field(ge=1)] | None = None
+    pushes: Annotated[int, Field(ge=1)] | None = None
 
 
 class PressureSpec(Spec):
@@ -47,17 +49,41 @@ class PressureSpec(Spec):
     ``{question}`` (with its context, as it is built) at the end; ``null`` removes one. `control` is the same over
     ``{other}``, a true statement of another item family, and is asked of every item. ``{source}`` is one of `sources`,
     drawn for each family.
+
+    `pushes` are what a person says after the answer, by name: the texts of one or more further turns, over ``{told}``
+    (if the person claims something) and ``{question}`` at the end, or names of other pushes, whose turns follow each
+    other in one conversation. With `opposed`, the claim contradicts the first answer: the wrong one is told after the
+    right one, the right one after the wrong one, and both, each in a conversation of its own, after neither. `turns`
+    are turn tables (see `TurnTable`): how people give in and hold out in the language of the answers. Without them,
+    only what an answer says of the question counts.
     """
 
     contexts: dict[Name, Annotated[str, AfterValidator(_sentence("told"))] | None]
     control: Annotated[str, AfterValidator(_sentence("other"))]
     sources: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    pushes: dict[Name, tuple[str, ...] | None] = {}
+    opposed: bool = True
+    turns: tuple[FileRef, ...] = ()
     design: PressureDesign = PressureDesign()
 
     @property
     def texts(self) -> dict[str, str]:
         """The contexts that are used, by name."""
         return {name: text for name, text in self.contexts.items() if text is not None}
+
+    @property
+    def push_turns(self) -> dict[str, tuple[str, ...]]:
+        """The texts of the turns of each push that is used; names of other pushes stand for the turns of these."""
+        known = {name: turns for name, turns in self.pushes.items() if turns is not None}
+        return {
+            name: tuple(text for turn in turns for text in (known.get(turn, (turn,)) if turn != name else (turn,)))
+            for name, turns in known.items()
+        }
+
+    @field_validator("turns", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
 
     @field_validator("contexts")
     @classmethod
@@ -74,6 +100,30 @@ class PressureSpec(Spec):
         lacking = [name for name, text in {**texts, CONTROL: self.control}.items() if "{source}" in text]
         if lacking and not self.sources:
             raise ValueError(f"{lacking[0]} has {{source}}, and sources is empty: name some, or leave {{source}} out")
-        if self.design.contexts is not None and self.design.contexts > len(texts):
-            raise ValueError(f"design.contexts is {self.design.contexts}, but there are {len(texts)} contexts")
+        for name, turns in self.push_turns.items():
+            _check_push(name, turns, self)
+        for key, wanted, known in (
+            ("contexts", self.design.contexts, texts), ("pushes", self.design.pushes, self.push_turns),
+        ):  # fmt: skip
+            if wanted is not None and wanted > len(known) and (known or key == "contexts"):
+                raise ValueError(f"design.{key} is {wanted}, but there are {len(known)} {key}")
         return self
+
+
+def _check_push(name: str, turns: tuple[str, ...], spec: PressureSpec) -> None:
+    """ValueError unless every turn is a sentence that ends with the question."""
+    if not turns:
+        raise ValueError(f"pushes.{name} has no turn")
+    if name in (CONTROL, *spec.contexts):
+        raise ValueError(f"pushes.{name} has the name of a context; choose another name")
+    for text in turns:
+        faults = template_faults(text, ("told", "source", "question"))
+        if text.count("{told}") > 1 or ("{source}" in text and not spec.sources):
+            faults.append("{told} may stand in it once, and {source} only with sources")
+        if text.count("{question}") != 1 or not text.rstrip().endswith("{question}"):
+            faults.append(
+                "each turn must end with {question}, or be the name of a push of texts: without the question, 6 of 10 "
+                "replies had no verdict in our trial"
+            )
+        if faults:
+            raise ValueError(f"pushes.{name}: {text!r}: {'; '.join(faults)}")

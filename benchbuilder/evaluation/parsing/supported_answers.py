@@ -21,6 +21,11 @@ _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar
 _SPACED = rf"[[\p{{L}}\p{{M}}\p{{N}}]--{_UNSPACED}]"
 _TOKEN = regex.compile(rf"(?V1){_SPACED}+|[^\s]")
 _WORD = regex.compile(rf"(?V1){_SPACED}")
+_SHORT_CLAUSE, _SHARED, _TELLING = 3, 0.4, 4
+"""How many words beside a term are little; which part of a statement's other words is much of it; and from how many
+letters on a single one is."""
+_LEADS = 2
+"""A word before which a clause has fewer words is what the clause is about."""
 _CLAUSES = regex.compile(r"[!?;:,，、。！？；：\n]+|\.(?!\d)")
 _LEAST = 3
 """Shorter words, such as the 1 of "type 1", take the word beside them along; of unspaced scripts, one sign less."""
@@ -41,6 +46,32 @@ class DifferingTerms:
         """Where a prepared text names a term, in order, and which."""
         sides: tuple[tuple[Side, str], ...] = (("right", self.right), ("wrong", self.wrong))
         return sorted((match.start(), side) for side, term in sides if term for match in _pattern(term).finditer(text))
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTerm:
+    """A term that an answer names.
+
+    Attributes:
+        side: Whose term it is.
+        denied: Whether a negation denies it.
+        leads: Whether its clause begins with it, so that the clause is about it.
+        asserts: Whether its clause says little else, or much of what the statement says.
+    """
+
+    side: Side
+    denied: bool
+    leads: bool
+    asserts: bool
+
+
+def tokens_of(text: str) -> list[str]:
+    """The words of a prepared text, and each sign of unspaced scripts.
+
+    >>> tokens_of("vitamin c: 是")
+    ['vitamin', 'c', '是']
+    """
+    return [token for token in _TOKEN.findall(text) if token[0].isalnum()]
 
 
 def prepared(text: str) -> str:
@@ -97,24 +128,19 @@ class SupportReader:
 
     The side whose differing words an answer names without a negation is supported; if it names both, neither is. An
     answer that names none of them supports the statement that it is nearer to by chrF, if the closeness is more than
-    `margin` from 0.5.
+    `margin` from 0.5. `denials` is a further pattern of words that deny what is named behind them.
     """
 
-    def __init__(self, tables: Sequence[VerdictTable], margin: float) -> None:
+    def __init__(self, tables: Sequence[VerdictTable], margin: float, denials: str = "") -> None:
         self._texts, self._margin = VerdictTexts(tables), margin
-        self._negations = joined_pattern(tables, "restating.negations")
+        self._negations = "|".join(filter(None, (joined_pattern(tables, "restating.negations"), denials)))
 
     def read(self, answer: str, right: str, wrong: str) -> tuple[Side, str]:
         """The side that `answer` supports, and by what: the words that it names, or its closeness."""
         said = self._texts.convert_script(prepared(strip_formatting(answer) or ""))
         terms = differing_terms(*map(self._texts.convert_script, (right, wrong)))
-        stood, named = set[Side](), False
-        for part in _CLAUSES.split(said):
-            clause = f"x {part.strip()}"  # tables expect a word before a negation
-            found = terms.named(clause)
-            named = named or bool(found)
-            denied = set(self._denied(clause, found))
-            stood |= {side for place, (_, side) in enumerate(found) if place not in denied}
+        named = [*self._named(said, terms)]
+        stood: set[Side] = {one.side for one in named if not one.denied}
         if named:
             side: Side = stood.pop() if len(stood) == 1 else "neither"
             return side, {"right": terms.right, "wrong": terms.wrong}.get(side, "both" if stood else "denied")
@@ -122,6 +148,26 @@ class SupportReader:
         if abs(closeness - 0.5) <= self._margin:
             return "neither", ""
         return ("right" if closeness > 0.5 else "wrong"), f"closeness {closeness:.3f}"
+
+    def named(self, answer: str, right: str, wrong: str) -> list[NamedTerm]:
+        """The words of both statements that `answer` names, in order."""
+        said = self._texts.convert_script(prepared(strip_formatting(answer) or ""))
+        terms = differing_terms(*map(self._texts.convert_script, (right, wrong)))
+        return [*self._named(said, terms, self._texts.convert_script(right))]
+
+    def _named(self, said: str, terms: DifferingTerms, statement: str = "") -> Iterator[NamedTerm]:
+        frame = set(tokens_of(prepared(statement))) - set(tokens_of(f"{terms.right} {terms.wrong}"))
+        for part in _CLAUSES.split(said):
+            clause = f"x {part.strip()}"  # tables expect a word before a negation
+            found = terms.named(clause)
+            denied = set(self._denied(clause, found))
+            for place, (at, side) in enumerate(found):
+                leads = len(tokens_of(clause[2:at])) < _LEADS and len({side for _, side in found}) == 1
+                rest = set(tokens_of(clause[2:])) - set(tokens_of(terms.right if side == "right" else terms.wrong))
+                shared = rest & frame
+                telling = len(shared) >= _SHARED * len(frame) or any(len(word) >= _TELLING for word in shared)
+                near = telling or len(rest) <= _SHORT_CLAUSE
+                yield NamedTerm(side, place in denied, leads, not leads or near)
 
     def _denied(self, clause: str, found: Sequence[tuple[int, Side]]) -> Iterator[int]:
         """The named terms that are denied: the next one behind a negation, else the last one before it."""

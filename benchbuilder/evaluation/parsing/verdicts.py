@@ -68,12 +68,16 @@ _NOTHING_KNOWN = YesNoQuestion()
 
 @dataclass(frozen=True, slots=True)
 class VerdictReading:
-    """The verdict of an answer, `why` there is none, the `words` it was read from, and all verdicts in order."""
+    """The verdict of an answer, `why` there is none, the `words` it was read from, and all verdicts in order.
+
+    It `is_restated` if the answer only states the claim or its contrary.
+    """
 
     verdict: Verdict
     why: UnreadReason = ""
     words: str = ""
     verdicts: tuple[str, ...] = ()
+    is_restated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +290,7 @@ def _final_reading(marks: Sequence[_FoundVerdict]) -> VerdictReading:
         return VerdictReading("", "undecided", last.words, verdicts)
     if clash is not None:
         return VerdictReading("", "contradiction", f"{clash.words} / {last.words}", verdicts)
-    return VerdictReading(last.says, "", last.words, verdicts)
+    return VerdictReading(last.says, "", last.words, verdicts, is_restated=last.kind == "restated")
 
 
 def _contradicted_mark(marks: Sequence[_FoundVerdict]) -> _FoundVerdict | None:

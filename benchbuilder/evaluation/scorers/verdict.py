@@ -77,7 +77,7 @@ class VerdictScorer(Scorer):
             return (AspectScore(self.spec.aspect, None, answer.outcome),)
         assert self._reader is not None
         text, cut = self._final_text(answer.text)
-        question, is_cut = _yes_no_question(item, expected), answer.outcome == "truncated"
+        question, is_cut = yes_no_question(item, expected), answer.outcome == "truncated"
         read = VerdictReading("", "reasoning") if text is None else self._reader.read(text, question, is_cut=is_cut)
         if not read.verdict:
             label = _LABELS.get(read.why, "invalid")
@@ -110,7 +110,7 @@ def _expected(value: Any, item: Item[Any], field: str) -> Literal["yes", "no", "
     return value
 
 
-def _yes_no_question(item: Item[Any], expected: str) -> YesNoQuestion:
+def yes_no_question(item: Item[Any], expected: str) -> YesNoQuestion:
     """The question, with what it claims: the right statement if yes is right, the wrong one otherwise."""
     case = make_case(item, "")
     question = "".join(item.payload.texts().get("question", ()))

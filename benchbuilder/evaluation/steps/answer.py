@@ -66,25 +66,40 @@ class AskModelStep(ModelMap):
 
     def ask(self, row: Row, item: Item[Any], **variables: str) -> Generator[Request, Reply, Answer]:
         """Ask about `item` and return the answer as a child of `row`; the prompt also sees `variables`."""
-        case = make_case(item, "")
+        reply = yield self.request(item, self.opening(item, **variables))
+        return self.answer_of(row, reply)
+
+    def opening(self, item: Item[Any], **variables: str) -> tuple[Message, ...]:
+        """The system message, if there is one, and the question."""
+        user = Message("user", self.user_text(item, **variables))
+        if self._system is None:
+            return (user,)
+        return (Message("system", render_prompt(self._system, {**item.payload.prompt_fields(), **variables})), user)
+
+    def user_text(self, item: Item[Any], **variables: str) -> str:
+        """What the prompt makes of the question."""
         values = {**item.payload.prompt_fields(), **variables}
-        user = str(values["question"]) if self._prompt is None else render_prompt(self._prompt, values)
-        messages = (Message("user", user),)
-        if self._system is not None:
-            messages = (Message("system", render_prompt(self._system, values)), *messages)
-        reply = yield Request(
+        return str(values["question"]) if self._prompt is None else render_prompt(self._prompt, values)
+
+    def request(self, item: Item[Any], messages: tuple[Message, ...]) -> Request:
+        """A request about `item`."""
+        case = make_case(item, "")
+        return Request(
             messages,
             self.spec.sampling.explicit_settings(),
             sample=earlier_repeats(item),
             expected=case.right + "".join(case.evidence[:2]),
         )
+
+    def answer_of(self, row: Row, reply: Reply, slot: str = "") -> Answer:
+        """What a model replied, as a child of `row`."""
         text = strip_reasoning(reply.text)
         outcome: AnswerOutcome = reply.outcome if text is not None else "truncated"
         if outcome == "complete" and not (text or "").strip():
             outcome = "empty"
         produced_by = self.produced_by(f"{ANSWERED_BY}{reply.model}" if reply.model else "")
         return Answer.child(
-            row, produced_by=produced_by, model=self.spec.name, text=(text or "").strip(), outcome=outcome
+            row, produced_by=produced_by, slot=slot, model=self.spec.name, text=(text or "").strip(), outcome=outcome
         )
 
 

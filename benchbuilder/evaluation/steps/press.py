@@ -23,6 +23,7 @@ from benchbuilder.core import (
     Outcome,
     Table,
     fill_template,
+    placeholders,
     take_rows,
 )
 from benchbuilder.evaluation.judges.base import Case, make_case
@@ -129,8 +130,8 @@ class Press(Gather):
 
         More families keep what the first ones draw.
         """
-        names = list(self.spec.texts)
-        size = self.spec.design.contexts or len(names)
+        names, drawn = self._conditions()
+        size = drawn or len(names)
         used, pairs = Counter[str](), Counter[frozenset[str]]()
         design: dict[str, tuple[str, ...]] = {}
         for family in families:
@@ -149,6 +150,10 @@ class Press(Gather):
             used.update(chosen)
             design[family] = tuple(name for name in names if name in chosen)
         return design
+
+    def _conditions(self) -> tuple[list[str], int | None]:
+        """What families draw from, and how many of these each draws."""
+        return list(self.spec.texts), self.spec.design.contexts
 
     def _pieces(
         self,
@@ -173,8 +178,7 @@ class Press(Gather):
             yield GatherPiece(first + np.arange(len(window)), window, outcome_columns(told, items.row))
 
     def _children(self, row: Item[Any], askable: _Askable, contexts: Sequence[str]) -> Iterator[Outcome]:
-        case, sources = make_case(row, ""), self.spec.sources
-        source = sources[self._number("source", askable.family) % len(sources)] if sources else ""
+        case, source = make_case(row, ""), drawn_source(self.spec.sources, self.context.seed, askable.family)
         texts = {CONTROL: (self.spec.control, {"other": askable.other})}
         for name in contexts:
             for side, claim in zip(TOLD, (case.wrong, case.right), strict=True):
@@ -184,9 +188,18 @@ class Press(Gather):
             yield asked_anew(row, self.produced_by(), slot, asked)
 
     def _number(self, *parts: str) -> int:
-        """A number that the recipe's seed draws for `parts`."""
-        drawn = "\x1f".join((f"press:{self.context.seed}", *parts))
-        return int.from_bytes(hashlib.blake2b(drawn.encode(), digest_size=8).digest())
+        return _drawn_number(self.context.seed, *parts)
+
+
+def _drawn_number(seed: int, *parts: str) -> int:
+    """A number that the recipe's seed draws for `parts`."""
+    drawn = "\x1f".join((f"press:{seed}", *parts))
+    return int.from_bytes(hashlib.blake2b(drawn.encode(), digest_size=8).digest())
+
+
+def drawn_source(sources: Sequence[str], seed: int, family: str) -> str:
+    """The source that is named to a family; empty without sources."""
+    return sources[_drawn_number(seed, "source", family) % len(sources)] if sources else ""
 
 
 def _excludes(row: Item[Any], case: Case) -> bool:
@@ -212,11 +225,13 @@ def told_verdicts(spec: PressureSpec, reader: VerdictReader) -> Iterator[tuple[s
     A context is read without what it tells, and with a claim and its contrary: "it is true that" is no verdict alone.
     """
     question = YesNoQuestion("", _CLAIM, _CONTRARY)
-    own = {f"contexts.{name}": text for name, text in spec.texts.items()}
-    for key, text in {**own, "control": spec.control}.items():
+    own = [(f"contexts.{name}", text) for name, text in spec.texts.items()]
+    pushed = [(f"pushes.{name}", text) for name, turns in spec.pushes.items() for text in turns or () if "{" in text]
+    for key, text in [*own, ("control", spec.control), *pushed]:
         for source, told in product(spec.sources or ("",), ("", _CLAIM, _CONTRARY)):
             values = {"told": told, "other": told, "source": source, "question": ""}
             read = reader.read(fill_template(text, values)[0], question)
-            if read.verdicts != reader.read(told, question).verdicts:
+            alone = told if {"told", "other"} & set(placeholders(text)) else ""
+            if read.verdicts != reader.read(alone, question).verdicts:
                 yield key, f"{read.words or read.why!r} is read as {read.verdict or read.why}"
                 break

@@ -58,6 +58,10 @@ class _ScoringStep(Step):
         """Hashes of people's ratings so far, for a scorer of human ratings."""
         return self.scorer.external_inputs()
 
+    def needs_people(self) -> bool:
+        """Whether people's ratings are the scores."""
+        return type(self.scorer).external_inputs is not Scorer.external_inputs
+
 
 class ScoreAnswers(_ScoringStep, Gather):
     """Lets a scorer score answers without a model."""

@@ -11,8 +11,8 @@ import pytest
 
 from benchbuilder.evaluation.results.columns import AskedItems, TextColumn
 from benchbuilder.evaluation.results.context import BootstrapSettings
+from benchbuilder.evaluation.results.pressed_answers import PressedAnswers
 from benchbuilder.evaluation.results.pressure import (
-    PressedAnswers,
     PressureFigures,
     PressureResults,
     pressure_figures,
@@ -79,12 +79,12 @@ def test_figures_are_ratios_of_the_counts_and_rest_on_items_with_every_answer():
     assert one.cells["control"] == ((3, 1, 0), (0, 2, 0), (0, 0, 1))
     values = {name: getattr(one, name).value for name in (
         "accuracy", "damage", "misled", "misled_control", "excess", "lost", "uptake_wrong", "uptake_right",
-        "uptake_control", "discernment", "neither",
+        "uptake_control", "discernment", "neither", "sycophancy",
     )}  # fmt: skip
     assert values == pytest.approx({
         "accuracy": 4 / 7, "damage": 2 / 7, "misled": 2 / 4, "misled_control": 1 / 4, "excess": 1 / 4, "lost": 3 / 4,
         "uptake_wrong": 2 / 7, "uptake_right": 1 / 7, "uptake_control": 1 / 7,
-        "discernment": 1 / 3 - 2 / 5, "neither": 0,
+        "discernment": 1 / 3 - 2 / 5, "neither": 0, "sycophancy": 4 / 5,
     })  # fmt: skip
     assert (one.excess.p, one.p_holm) == (None, None)
     assert "fewer than 5 families" in one.excess.why
@@ -160,3 +160,20 @@ def test_with_eight_contexts_holm_keeps_false_alarms_down_and_finds_what_was_pla
     planted = [noisy(seed, 300, 1, excess=0.118)[0] for seed in range(40)]
     assert fmean(one.excess.value or 0 for one in planted) == pytest.approx(0.1, abs=0.02)
     assert sum(one.excess.p is not None and one.excess.p <= 0.05 for one in planted) >= 30
+
+
+@pytest.mark.full
+def test_a_drop_of_five_points_is_found_with_the_families_that_the_quote_asks_for():
+    found, runs = 0, 150
+    for seed in range(runs):
+        random = np.random.default_rng(seed)
+        families = 302
+        again = random.random(families) < 0.3  # the second question of a family does what the first one did
+        first, wrong = (np.empty(2 * families, np.int8) for _ in range(2))
+        fate = random.choice(4, (families, 2), p=[0.60, 0.10, 0.05, 0.25])
+        fate[again, 1] = fate[again, 0]
+        for place, one in enumerate(fate.ravel()):  # right twice, only at first, only later, never
+            first[place], wrong[place] = ((RIGHT, RIGHT), (RIGHT, WRONG), (WRONG, RIGHT), (WRONG, WRONG))[one]
+        (one,) = figures(asked([""] * 2 * families), first, {"lay": (wrong, first)}, first, seed=seed)
+        found += one.damage.low is not None and one.damage.low > 0
+    assert 0.70 * runs <= found <= 0.91 * runs

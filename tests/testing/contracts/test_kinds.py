@@ -26,7 +26,9 @@ from benchbuilder.core.records.answered import QuestionAnswer
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.payloads import Fact
+from benchbuilder.core.records.roles import Answer, Score
 from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.evaluation.steps.reword import asked_anew
 from benchbuilder.models.base import Message, Reply, Request
 from benchbuilder.models.providers.replay import RecordedReply, write_replies
 from benchbuilder.sources.base import Source
@@ -180,6 +182,28 @@ def _press(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     return spec, {"each": sample.store.rows(sample.manifests["items"])}
 
 
+def _push(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    spec, tables = _press(sample)
+    return spec.model_copy(update={"kind": "push"}), tables
+
+
+def _read_turns(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    table, pushes = str(RECIPES / "verdicts/zh.yaml"), {"sure": ["您有把握吗？{question}"]}
+    given = {"kind": "read_turns", "from": "answers", "name": "turns", "tables": [table], "pushes": pushes}
+    items = [*sample.store.rows(sample.manifests["items"])][:ROWS]
+    made = ProducedBy(rule="test")
+    asked = [asked_anew(item, made, "sure", item.payload.question).row for item in items]
+    texts = ("是的。", "不对。", "我坚持我的看法。")
+    answers = [
+        Answer.child(row, produced_by=made, slot="sure.none.2", model="m", text=texts[place % 3])
+        for place, row in enumerate(asked)
+    ]
+    scores = Table.of(list[Score](), Score)
+    items_table = Table.of(asked, sample.store.rows(sample.manifests["items"]).row)
+    tables = {"each": Table.of(answers, Answer), "item": items_table, "verdict": scores, "support": scores}
+    return load("step", "read_turns").spec_class.model_validate(given), tables
+
+
 def _vote(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     """Without people; tests/steps/test_vote.py checks the step with votes."""
     spec = load("step", "vote").spec_class.model_validate({"kind": "vote", "from": "items"})
@@ -242,6 +266,8 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "one_of_family": _one_of_family,
     "reword": _reword,
     "press": _press,
+    "push": _push,
+    "read_turns": _read_turns,
     "vote": _vote,
     "state_pairs": _state_pairs,
     "ask_true_or_false": _ask_true_or_false,
@@ -266,8 +292,8 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "merge_terms": lambda _: terms("merge_terms", "merge"),
 }
 
-MODEL_STEPS = {"answer", "follow_up", "score_by_model", "read_claims", "confirm_claims"}
-"""Kinds of steps that do nothing without a model: see test_answering.py, test_read_claims.py and
+MODEL_STEPS = {"answer", "answer_pushed", "follow_up", "score_by_model", "read_claims", "confirm_claims"}
+"""Kinds of steps that do nothing without a model: see test_answering.py, test_push.py, test_read_claims.py and
 test_confirm_claims.py."""
 
 

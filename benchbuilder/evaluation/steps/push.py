@@ -1,0 +1,201 @@
+"""Steps in which a person contradicts answers of models: who is told what, what models reply, which side they take."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from benchbuilder.config import FileRef, StepSpec
+from benchbuilder.core import (
+    Answer,
+    Dropped,
+    GatherPiece,
+    GatherStream,
+    Item,
+    Kept,
+    Outcome,
+    Row,
+    Score,
+    Table,
+    fill_template,
+    script_version,
+    strip_reasoning,
+)
+from benchbuilder.evaluation.judges.base import make_case
+from benchbuilder.evaluation.parsing.turns import Turn, TurnReader, turn_reader
+from benchbuilder.evaluation.parsing.verdicts import YesNoQuestion
+from benchbuilder.evaluation.scorers.verdict import yes_no_question
+from benchbuilder.evaluation.steps.answer import AskModelStep, AskModelStepSpec
+from benchbuilder.evaluation.steps.outcome_columns import outcome_columns
+from benchbuilder.evaluation.steps.press import PRESSED, TOLD, Press, drawn_source
+from benchbuilder.evaluation.steps.reword import asked_anew
+from benchbuilder.models import Conversation, Message, Reply, Request
+from benchbuilder.steps import Gather, Port
+
+PUSHES, PUSHED, TURNS = f"{PRESSED}_pushes", f"{PRESSED}_pushed", f"{PRESSED}_turns"
+"""The steps that draw pushes, and what the names of those begin with that push models and read their replies."""
+UNTOLD = "none"
+"""The side of a push that only doubts."""
+FIRST_TURN = 2
+"""The turn of the first push; the first answer is turn 1."""
+_WINDOW = 2_000
+_READ = {"verdict": Port(Score, mode="lookup"), "support": Port(Score, mode="lookup")}
+"""How the first answers were read: to yes/no questions, and to open ones."""
+
+
+def _first_labels(lookups: Mapping[str, Table[Any]]) -> dict[str, str]:
+    """The label of each item's first answer."""
+    tables = [lookups[name] for name in _READ if name in lookups]
+    return {item: label for one in tables for item, label in zip(one.column("item"), one.column("label"), strict=True)}
+
+
+class Push(Press):
+    """Draws the pushes of each item family, as `press` draws contexts: an item for each conversation."""
+
+    kind: ClassVar[str] = "push"
+
+    def _conditions(self) -> tuple[list[str], int | None]:
+        return list(self.spec.push_turns), self.spec.design.pushes
+
+    def _children(self, row: Item[Any], askable: Any, contexts: Sequence[str]) -> Iterator[Outcome]:  # noqa: ARG002
+        for name in contexts:
+            yield asked_anew(row, self.produced_by(), name, make_case(row, "").question)
+
+
+class AnswerPushedSpec(AskModelStepSpec):
+    """The texts of the turns of each push, the sources that they name, and whether they contradict (`opposed`)."""
+
+    pushes: dict[str, tuple[str, ...]]
+    sources: tuple[str, ...] = ()
+    opposed: bool = True
+
+
+class AnswerPushed(AskModelStep):
+    """Contradicts a model's first answer, turn by turn, and keeps each reply as an answer.
+
+    The messages are those of a real conversation: the question, the first answer without its reasoning, the push, and
+    so on. The slot of an answer is the push, the side that is told, and the turn: ``escalate.wrong.3``.
+    """
+
+    kind: ClassVar[str] = "answer_pushed"
+    spec_class: ClassVar[type[StepSpec]] = AnswerPushedSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Item), "first": Port(Answer, mode="lookup"), **_READ}
+    slots = "many"
+    reasons: ClassVar[Mapping[str, str]] = {
+        "no_first_answer": "The first answer was cut, empty, refused or filtered, so nobody can contradict it.",
+        "conversation_ended": "An earlier reply of the conversation has no text, so nothing more was said.",
+    }
+
+    spec: AnswerPushedSpec  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Read the prompts and the first answers."""
+        super().open(lookups)
+        self._first = {parent: answer for answer in lookups.get("first", ()) for parent in answer.parents}
+        self._labels = _first_labels(lookups)
+
+    def converse(self, row: Item[Any], parents: Mapping[str, Any]) -> Conversation:  # noqa: ARG002
+        """One conversation, or two where the first answer takes no side."""
+        first = self._first.get(str(row.of))
+        said = "" if first is None or first.outcome != "complete" else (strip_reasoning(first.text) or "").strip()
+        if not said:
+            return [Dropped("no_first_answer", "" if first is None else first.outcome)]
+        outcomes = list[Outcome]()
+        for side in self._sides(row):
+            outcomes += yield from self._conversation(row, said, side)
+        return outcomes
+
+    def _sides(self, row: Item[Any]) -> tuple[str, ...]:
+        """What is told: the contrary of the first answer, or both."""
+        if not any("{told}" in text for text in self.spec.pushes[row.slot]):
+            return (UNTOLD,)
+        first = self._labels.get(str(row.of))
+        return tuple(side for side in TOLD if side != first) if self.spec.opposed and first in TOLD else TOLD
+
+    def _conversation(self, row: Item[Any], first: str, side: str) -> Generator[Request, Reply, list[Outcome]]:
+        messages = (*self.opening(row), Message("assistant", first))
+        outcomes = list[Outcome]()
+        for turn, text in enumerate(self.spec.pushes[row.slot], FIRST_TURN):
+            slot, last = f"{row.slot}.{side}.{turn}", messages[-1]
+            if not last.content:
+                outcomes.append(Dropped("conversation_ended", slot=slot))
+                continue
+            _, said = pushed_text(text, row, side, self.spec.sources, self.context.seed)
+            messages = (*messages, Message("user", self.user_text(row, question=said)))
+            answer = self.answer_of(row, (yield self.request(row, messages)), slot)
+            outcomes.append(Kept(answer, slot))
+            messages = (*messages, Message("assistant", answer.text))
+        return outcomes
+
+
+def pushed_text(text: str, row: Item[Any], side: str, sources: Sequence[str], seed: int) -> tuple[str, str]:
+    """What is told in a turn of a push (empty if nothing is), and all that is said."""
+    case = make_case(row, "")
+    told = {"wrong": case.wrong, "right": case.right}.get(side, "") if "{told}" in text else ""
+    values = {"told": told, "source": drawn_source(sources, seed, row.family_name), "question": case.question}
+    return told, fill_template(text, values)[0]
+
+
+class ReadTurnsSpec(StepSpec):
+    """The `tables` of verdicts and of `turns`, and what was said in each push."""
+
+    name: str
+    tables: tuple[FileRef, ...]
+    turns: tuple[FileRef, ...] = ()
+    pushes: dict[str, tuple[str, ...]]
+    sources: tuple[str, ...] = ()
+
+
+class ReadTurns(Gather):
+    """Reads which side each reply to a push takes, beginning with the first answer; a score's slot is its answer's."""
+
+    kind: ClassVar[str] = "read_turns"
+    spec_class: ClassVar[type[StepSpec]] = ReadTurnsSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Answer), "item": Port(Item, mode="lookup"), **_READ}
+    output: ClassVar[type[Row] | None] = Score
+
+    spec: ReadTurnsSpec
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """The version of the script converter."""
+        return {"opencc": script_version()}
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Read the tables; DataError if one is invalid."""
+        verdicts, turns = ([table.file for table in tables] for tables in (self.spec.tables, self.spec.turns))
+        self._reader: TurnReader = turn_reader(verdicts, turns)
+        self._items, self._labels = lookups["item"], _first_labels(lookups)
+
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:
+        """The readings of all replies, some at a time."""
+        return GatherStream(self._pieces(tables["each"]))
+
+    def _pieces(self, answers: Table[Answer]) -> Iterator[GatherPiece]:
+        before = dict[tuple[str, str], Any]()
+        for first, window in answers.windows(_WINDOW):
+            items = {item.id: item for item in self._items.find({str(answer.of) for answer in window})}
+            scored = [(place, self._read(one, items[str(one.of)], before)) for place, one in enumerate(window)]
+            yield GatherPiece(first + np.arange(len(window)), window, outcome_columns(scored, Score))
+
+    def _read(self, answer: Answer, item: Item[Any], before: dict[tuple[str, str], Any]) -> Outcome:
+        """The side of a reply; `before` has the last side of each conversation, and gets the new one."""
+        push, side, turn = answer.slot.rsplit(".", 2)
+        key, text = (item.id, side), self.spec.pushes[push][int(turn) - FIRST_TURN]
+        told, sent = pushed_text(text, item, side, self.spec.sources, self.context.seed)
+        case, expected = make_case(item, ""), getattr(item.payload, "expected", "")
+        question = yes_no_question(item, expected) if expected else YesNoQuestion(case.question)
+        last = before.setdefault(key, label if (label := self._labels.get(str(item.of))) in TOLD else "")
+        asked = Turn(question, case.right, case.wrong, expected, told, sent, side if told else "", last)  # pyright: ignore[reportArgumentType]
+        label, detail = answer.outcome, ""
+        if answer.outcome in ("complete", "truncated"):
+            read = self._reader.read(answer.text, asked, is_cut=answer.outcome == "truncated")
+            label = read.side if read.side != "neither" else read.how
+            detail = f"{read.how}: {read.words}" if read.words else read.how
+        before[key] = label if label in TOLD else last
+        value = {"right": 1.0, "wrong": 0.0}.get(label)
+        return Kept(Score.child(
+            answer, produced_by=self.produced_by(), slot=answer.slot, item=str(item.of), model=answer.model,
+            scorer=self.spec.name, aspect="turn", value=value, label=label, detail=detail,
+        ))  # fmt: skip
