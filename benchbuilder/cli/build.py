@@ -109,6 +109,7 @@ def _remarks(report: BuildReport, recipe: Recipe, roots: Sequence[RecipeRoot]) -
     yield from _emptiness_notes(report, recipe)
     yield from _topic_notes(report, recipe, roots)
     yield from graph_lines(report.manifests)
+    yield from _unread_notes(report, recipe)
     if line := labels_line({name: manifest.notes for name, manifest in report.manifests.items()}, recipe):
         yield line
     for task, audit in report.audits.items():
@@ -122,6 +123,21 @@ def _remarks(report: BuildReport, recipe: Recipe, roots: Sequence[RecipeRoot]) -
         tasks = [task for task, part in recipe.by_task().items() if task and part.card.illustrative]
         of = f" of {', '.join(tasks)}" if len(tasks) < len(recipe.tasks) else ""
         yield f"The sources{of} are bundled samples: illustrative, not checked by experts."
+
+
+def _unread_notes(report: BuildReport, recipe: Recipe) -> Iterator[str]:
+    """How many sentences of documents no rule could read, and the command that quotes what a model would cost."""
+    for name, spec in recipe.steps.items():
+        if spec.kind != "find_claims" or (manifest := report.manifests.get(name)) is None:
+            continue
+        every = sum(count for *_, count in manifest.counts)
+        unread = sum(count for _, outcome, reason, count in manifest.counts if reason == "no_rule")
+        lines = [f"{name}: of {every} sentences and cells, {manifest.rows} are claims that rules can read; "
+                 f"{every - manifest.rows - unread} fail a check; no rule reads {unread}"]  # fmt: skip
+        if any(reason == "needs_model" for made in report.manifests.values() for _, _, reason, _ in made.counts):
+            quote = f"benchbuild plan recipe={recipe.name} model=openai model.name=gpt-4o-mini"
+            lines.append(f"a model would read claims of every paragraph besides, at a cost that this quotes: {quote}")
+        yield "\n".join(lines)
 
 
 def _topic_notes(report: BuildReport, recipe: Recipe, roots: Sequence[RecipeRoot]) -> Iterator[str]:

@@ -149,8 +149,8 @@ def run_new(args: argparse.Namespace, console: Console) -> int:
         raise RecipeError([Problem("--columns is about a file", where=f"--columns {args.columns}", hint="give --data")])
     files = read_data_files(args.data, args.columns)
     request = CloneRequest(args.name, args.origin or "", args.language, tuple(args.source), tuple(args.also))
-    request = data_request(request, files) if files else request
-    clone = clone_recipe(request, args.recipes) if args.origin else start_recipe(request, args.recipes)
+    request = data_request(request, files, args.recipes) if files else request
+    clone = clone_recipe(request, args.recipes) if request.origin else start_recipe(request, args.recipes)
     written = clone.write(Path.cwd())
     if files:
         try:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from benchbuilder.authoring.starter.cells import IDENTIFIER, Cells, Layout, columns_of
-from benchbuilder.authoring.starter.converted import convert_file
+from benchbuilder.authoring.starter.converted import convert_file, document_records
+from benchbuilder.authoring.starter.documents import DOCUMENTS
 from benchbuilder.authoring.starter.graph import rdf_layout
 from benchbuilder.authoring.starter.layout import TEXT, find_columns, layout_of
-from benchbuilder.authoring.starter.sample import FileSample, UnclearLayoutError, plain_text_settings, read_sample
+from benchbuilder.authoring.starter.sample import FileSample, UnclearLayoutError, is_running_text, read_sample
 from benchbuilder.config import OPEN_PLACE
 from benchbuilder.core import Problem, RecipeError, read_given_file
 from benchbuilder.sources import RDF_SUFFIXES
@@ -42,7 +43,8 @@ _HINT = (
     "name its columns, for instance --columns question=COL,right=COL,wrong=COL or claim=COL,label=COL or "
     "head=COL,relation=COL,tail=COL; or its kind: --source NAME:KIND=FILE"
 )
-_DOCUMENTS = (".docx", ".doc", ".odt", ".rtf", ".html", ".htm", ".pptx")
+_NO_DOCUMENTS = (".doc", ".odt", ".rtf", ".pptx")
+_SECTIONS = Layout({"text": "text", "title": "title", "document": "document"}, {"format": "jsonl"})
 _CHOICES, _ANSWERED = ("multiple_choice", "several_choice"), ("claims", "question_answer")
 MOST_BYTES = 20_000_000
 """The size limit of a copied file."""
@@ -132,16 +134,13 @@ def _read(path: Path, name: str, told: Mapping[str, list[str]]) -> DataFile:
     if suffix in RDF_SUFFIXES:
         layout, texts = rdf_layout(path)
         return DataFile(path, name, "rdf", suffix, read_given_file(path), layout, texts)
-    if suffix == ".pdf":
-        layout = Layout({}, {"running_lines": "drop", "join_hyphens": True})
-        return DataFile(path, name, "books", suffix, read_given_file(path), layout)
-    if suffix in _DOCUMENTS:
-        raise UnclearLayoutError(f"a document in the format {suffix}", hint="save it as text (.txt) or as PDF")
+    if suffix in _NO_DOCUMENTS:
+        raise UnclearLayoutError(f"a document in the format {suffix}", hint="save it as .docx, .pdf, .html or .txt")
     converted = convert_file(path)
-    settings = plain_text_settings(path) if converted is None else None
-    if settings is not None:
-        texts = read_given_file(path).decode(settings.get("encoding", "utf-8"), errors="replace").splitlines()
-        return DataFile(path, name, "corpus", ".txt", read_given_file(path), Layout({}, settings), texts)
+    if converted is None and suffix in DOCUMENTS and (suffix not in (".txt", ".md") or is_running_text(path)):
+        sections = document_records(path)
+        texts = [str(record["text"]) for record in sections.records]
+        return DataFile(path, name, "corpus", ".jsonl", sections.data, _SECTIONS, texts, notes=[sections.note])
     sample = FileSample(converted.records) if converted is not None else None
     suffix, data = (".jsonl", converted.data) if converted is not None else (suffix, read_given_file(path))
     kind, layout, cells = _told(path.with_suffix(suffix) if converted else path, sample, told)

@@ -225,16 +225,23 @@ def plain_card(name: str, day: str) -> Mapping[str, str]:
     }
 
 
-def data_request(request: CloneRequest, files: Sequence[DataFile]) -> CloneRequest:
+def data_request(
+    request: CloneRequest, files: Sequence[DataFile], recipes: Sequence[str] | None = None
+) -> CloneRequest:
     """The request with the sources of `files`, and the language that they seem to be in if it names none.
+
+    Texts alone are put into a copy of the recipe `guideline_xx` of their language, whose rules find claims in them.
 
     Raises:
         RecipeError: The language cannot be told, or nothing can be asked about the files without a recipe to copy.
     """
+    language = request.language
+    if language is None and not request.origin and not any(file.kind in ("triples", "rdf") for file in files):
+        language, seen = guess_language([text for file in files for text in file.texts])
+        if not language:
+            raise _unclear_language(files[0].given, seen)
     if not request.origin and all(file.kind in _TEXTS for file in files) and not request.sources:
-        hint = "give a file of questions, claims or triples beside it; a model reads claims of texts in Chinese with "
-        hint += "--from guideline_zh, and no recipe does so in another language yet"
-        raise RecipeError([Problem("texts alone hold no questions", where=f"--data {files[0].given}", hint=hint)])
+        request = replace(request, origin=_origin_of_texts(language or "", files[0].given, recipes))
     written: dict[str, WrittenSource] = {}
     for file in files:
         columns, settings = dict(file.layout.columns), dict(file.layout.settings)
@@ -246,13 +253,20 @@ def data_request(request: CloneRequest, files: Sequence[DataFile]) -> CloneReque
                 columns, settings = {**columns, "gold": file.evidence}, {**settings, "gold_in": f"{file.name}_texts"}
         layout = _stated(Layout(columns, settings), file.given)
         written[file.argument] = _written(file.argument, file, request, layout)
-    language = request.language
-    if language is None and not request.origin and not any(file.kind in ("triples", "rdf") for file in files):
-        language, seen = guess_language([text for file in files for text in file.texts])
-        if not language:
-            raise _unclear_language(files[0].given, seen)
     card = plain_card(request.name, newest_day([file.given for file in files]))
     return replace(request, sources=(*request.sources, *written), language=language, written=written, card=card)
+
+
+def _origin_of_texts(language: str, path: Path, recipes: Sequence[str] | None) -> str:
+    """The recipe whose rules find claims in texts of a language."""
+    library, short = RecipeIndex(find_roots(recipes or ())), language.partition("-")[0]
+    if library.paths_of(f"recipe/guideline_{short}") and library.paths_of(f"rules/{short}_guideline"):
+        return f"guideline_{short}"
+    known = [name.partition("_")[0] for name in library.option_names("rules") if name.endswith("_guideline")]
+    hint = f"give a file of questions, claims or triples beside it; rules find claims in texts in {', '.join(known)}"
+    hint += " only, and a model in Chinese ones with --from guideline_zh"
+    raise RecipeError([Problem(f"texts alone hold no questions, and no rules find claims in {language}",
+                               where=f"--data {path}", hint=hint)])  # fmt: skip
 
 
 def _unclear_language(path: Path, seen: str) -> RecipeError:
