@@ -131,7 +131,7 @@ def _unread_notes(report: BuildReport, recipe: Recipe) -> Iterator[str]:
         if spec.kind != "find_claims" or (manifest := report.manifests.get(name)) is None:
             continue
         every = sum(count for *_, count in manifest.counts)
-        unread = sum(count for _, outcome, reason, count in manifest.counts if reason == "no_rule")
+        unread = sum(count for _, _, reason, count in manifest.counts if reason == "no_rule")
         lines = [f"{name}: of {every} sentences and cells, {manifest.rows} are claims that rules can read; "
                  f"{every - manifest.rows - unread} fail a check; no rule reads {unread}"]  # fmt: skip
         if any(reason == "needs_model" for made in report.manifests.values() for _, _, reason, _ in made.counts):

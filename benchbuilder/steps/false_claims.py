@@ -57,9 +57,10 @@ class FalseClaimsSpec(WriterSpec):
     number: NumberChanges = NumberChanges()
     bounds: tuple[NumericBound, ...] = ()
     """On which side of *at least* and the like another number is wrong; without one, such a number stays."""
-    asserted: Regex = ""
-    """Pattern of what stands before a number that may be changed; empty: anything. What stands in a condition, or is
-    denied, may hold for other numbers too."""
+    asserted: tuple[Regex, ...] = ()
+    """Patterns of which one is in what stands before a number that may be changed; empty: any text may stand there."""
+    not_asserted: tuple[Regex, ...] = ()
+    """Patterns of which none is there: what stands in a condition, or is denied, may hold for other numbers too."""
     measured: Regex = ""
     """Pattern of what stands right after a number that may be changed; empty: anything. With the port ``passages``, no
     number of the documents with the same measure is a new one."""
@@ -129,7 +130,7 @@ class FalseClaims(Writer):
         self._exchanged = exchanged_claims(claims, spec.exchange, spec.open_values, spec.ignored_words)
         pages = lookups.get("passages", ())
         measures = {one for row in pages for one in measures_of(row.text, spec.measured)}
-        self._numbers = NumberContext(spec.bounds, spec.asserted, spec.measured, measures)
+        self._numbers = NumberContext(spec.bounds, spec.asserted, spec.not_asserted, spec.measured, measures)
 
     def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:  # noqa: ARG002
         """False claims, questions, and claims about a text."""

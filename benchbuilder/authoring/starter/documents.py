@@ -7,6 +7,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
+from xml.parsers.expat import ExpatError
+from zipfile import BadZipFile
 
 from benchbuilder.authoring.starter.read_back import first_rows
 from benchbuilder.authoring.starter.sample import UnclearLayoutError, encoding_settings
@@ -226,12 +229,15 @@ def _read_word(data: bytes, sections: Sections) -> None:
     with imports_of("docx", "a document in Word", instead="save it as HTML"):
         import mammoth
     try:
-        page = mammoth.convert_to_html(
-            io.BytesIO(data), style_map=_STYLES, convert_image=mammoth.images.img_element(lambda _: {"src": ""})
-        )
-    except Exception as error:
+        page: Any = mammoth.convert_to_html(io.BytesIO(data), style_map=_STYLES, convert_image=_no_image)
+    except (KeyError, ValueError, OSError, AttributeError, BadZipFile, ExpatError) as error:
         raise UnclearLayoutError(f"whether this is DOCX: {str(error)[:80]}", sure=True, hint="save it anew") from error
     _read_html(re.sub(r"<sup><a [^>]*>\[\d+\]</a></sup>", "", page.value), sections)
+
+
+def _no_image(_: object) -> list[Any]:
+    """What stands in the place of an image."""
+    return []
 
 
 _TEXTS: Mapping[str, Callable[[str, Sections], None]] = {

@@ -76,13 +76,14 @@ class NumberContext:
     """What is known about the numbers of documents.
 
     `bounds` say on which side of *at least* and the like a number is wrong; without one, such a number is no exact
-    value. `asserted` and `measured` are patterns of what stands before a number that may change, and right after it;
-    empty: anything. `measures` are all numbers of the documents with what `measured` finds after them: none is a new
-    number, and none is 1, for the unit of that has another form.
+    value. Before a number that may change, one of `asserted` is found, if there are any, and none of `not_asserted`;
+    `measured` is a pattern of what stands right after it, empty: anything. `measures` are all numbers of the documents
+    with what `measured` finds after them: none is a new number, and none is 1, for the unit of that has another form.
     """
 
     bounds: Sequence[NumericBound] = ()
-    asserted: Regex = ""
+    asserted: Sequence[Regex] = ()
+    not_asserted: Sequence[Regex] = ()
     measured: Regex = ""
     measures: Collection[str] = ()
 
@@ -90,7 +91,9 @@ class NumberContext:
         """Whether the number in `span` stands where another one makes the text wrong."""
         old = span.slice_of(text)
         is_measured = not self.measured or (bool(_measure(self.measured, text[span.end :])) and old != "1")
-        return is_measured and (not self.asserted or has_match(self.asserted, to_half_width(text[: span.start])))
+        before = to_half_width(text[: span.start])
+        is_asserted = not self.asserted or any(has_match(pattern, before) for pattern in self.asserted)
+        return is_measured and is_asserted and not any(has_match(pattern, before) for pattern in self.not_asserted)
 
     def side(self, text: str, span: Span) -> Side:
         """The side on which another number in place of that in `span` is wrong; empty without a bound."""
