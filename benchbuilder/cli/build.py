@@ -67,6 +67,8 @@ def print_report(report: BuildReport, console: Console, recipe: Recipe, roots: S
         say(f"\nin {display_path(report.folder)}:")
     elif (count_text := _item_counts(report, recipe)) is not None:
         say(f"{count_text} in {display_path(report.folder)}:")
+    for line in _gate_lines(report, recipe):
+        say(line)
     for file in report.written_files:
         say(f"  {display_path(file)}")
     if report.removed_files:
@@ -79,6 +81,15 @@ def print_report(report: BuildReport, console: Console, recipe: Recipe, roots: S
     if report.waiting:
         return 75
     return 0 if all(report.manifests[part.items].rows for part in recipe.by_task().values()) else 3
+
+
+def _gate_lines(report: BuildReport, recipe: Recipe) -> Iterator[str]:
+    """That the audit closes the gate, and the next step."""
+    closed = [task or "the benchmark" for task, audit in report.audits.items() if audit.closed]
+    if closed and not report.waiting:
+        variant = f" variant={recipe.variant}" if recipe.variant else ""
+        yield f"not ready: the audit closes the gate of {', '.join(closed)}: a form gives answers away"
+        yield f"next: benchbuild audit recipe={recipe.name}{variant}   says which, and what may help"
 
 
 def form_counts(manifest: Manifest) -> str:
@@ -114,9 +125,7 @@ def _remarks(report: BuildReport, recipe: Recipe, roots: Sequence[RecipeRoot]) -
         yield line
     for task, audit in report.audits.items():
         if audit.checks:
-            variant = f" variant={recipe.variant}" if recipe.variant else ""
-            more = f"; benchbuild audit recipe={recipe.name}{variant}" if audit.closed else ""
-            yield f"{audit.summary()}{f' ({task})' if task else ''}{more}"
+            yield f"{audit.summary()}{f' ({task})' if task else ''}"
     if (report.folder / "annotation" / REVIEW_FILE).exists() and not isinstance(recipe.annotation, AppSpec):
         yield f"{page_texts(DEFAULT_LANGUAGE)('common.votes_rule')} This one reads none of them: annotation=app does."
     if recipe.card.illustrative:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,7 +112,8 @@ def check_file(path: Path, where: str) -> None:
 
 def _own_name(path: Path, taken: Sequence[str]) -> str:
     """A name for the source, from that of its file."""
-    name = re.sub(r"[\W_]+", "_", path.stem.lower(), flags=re.ASCII).strip("_")
+    plain = "".join(mark for mark in unicodedata.normalize("NFKD", path.stem) if not unicodedata.combining(mark))
+    name = re.sub(r"[\W_]+", "_", plain.lower(), flags=re.ASCII).strip("_")
     name = name if name.isidentifier() else f"data_{name}".strip("_")
     return next(one for n in range(1, len(taken) + 2) if (one := f"{name}_{n}" if n > 1 else name) not in taken)
 

@@ -18,7 +18,7 @@ from benchbuilder.authoring.clone.clone import Clone, CloneRequest, WrittenSourc
 from benchbuilder.authoring.clone.source_form import source_template
 from benchbuilder.authoring.starter.cells import Layout
 from benchbuilder.authoring.starter.data_file import DataFile, check_file
-from benchbuilder.authoring.starter.graph import GraphParts, graph_parts, language_of, newest_day
+from benchbuilder.authoring.starter.graph import GraphParts, graph_parts, language_of
 from benchbuilder.authoring.starter.language_table import LanguageFacts, facts_of_language
 from benchbuilder.authoring.starter.layout import propose_layout
 from benchbuilder.authoring.starter.read_back import first_rows
@@ -129,7 +129,8 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
     if request.written:
         bundled = {**_NEUTRAL, **bundled}
     english = _bundled(library, _SENTENCES)
-    card = request.card or (plain_card(name, graph.day) if graph is not None and graph.day else {})
+    has_graph = graph is not None and any(source.given for source in sources)
+    card = request.card or (plain_card(name) if has_graph else {})
     rules = f"{language.partition('-')[0]}_reading" if flow.name == "reading" else ""
     values = {
         "name": name, "language": language, "facts": facts, "graph": graph, "flow": flow, "card": card,
@@ -162,7 +163,9 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
         *(source.warning for source in sources if source.warning is not None),
     ]
     written = {**{place: text.encode() for place, text in files.items()}, **data}
-    return Clone({PurePosixPath("recipes", place): content for place, content in written.items()}, None, (*warnings,))
+    return Clone(
+        name, {PurePosixPath("recipes", place): content for place, content in written.items()}, None, (*warnings,)
+    )
 
 
 def _flow(arguments: Sequence[str]) -> _Flow:
@@ -211,12 +214,12 @@ def _check_wrong_answers(request: CloneRequest, facts: LanguageFacts) -> None:
                                        where=f"--data {source.given}", hint=hint)])  # fmt: skip
 
 
-def plain_card(name: str, day: str) -> Mapping[str, str]:
+def plain_card(name: str) -> Mapping[str, str]:
     """What a card says of a benchmark before its author describes it, as YAML: enough to build, not to release."""
     return {
         "title": f"Questions of {name} # check",
         "licence": "not stated # check: that of the benchmark",
-        "correct_as_of": f'"{day}" # check: the day of the file, for nobody has checked the answers',
+        "correct_as_of": '"" # check: the day until which somebody checked the answers, for instance "2025-06-30"',
         "personal_data": "Nobody has looked for any. # check",
         "summary": f"Questions made of the sources of {name}. # check",
         "intended_use": "[To measure how well language models tell right from wrong answers.] # check",
@@ -253,8 +256,8 @@ def data_request(
                 columns, settings = {**columns, "gold": file.evidence}, {**settings, "gold_in": f"{file.name}_texts"}
         layout = _stated(Layout(columns, settings), file.given)
         written[file.argument] = _written(file.argument, file, request, layout)
-    card = plain_card(request.name, newest_day([file.given for file in files]))
-    return replace(request, sources=(*request.sources, *written), language=language, written=written, card=card)
+    sources, card = (*request.sources, *written), plain_card(request.name)
+    return replace(request, sources=sources, language=language, written=written, card=card)
 
 
 def _origin_of_texts(language: str, path: Path, recipes: Sequence[str] | None) -> str:
@@ -308,7 +311,7 @@ def _graph(request: CloneRequest, sources: Sequence[WrittenSource], library: Rec
     language = request.language or next(iter(tags), "") or language_of(triples, library, guess)
     if not language:
         raise _unclear_language(files[0], seen)
-    return language, graph_parts(request.name, language, triples, library, newest_day(files))
+    return language, graph_parts(request.name, language, triples, library)
 
 
 def _guessed_language(facts: LanguageFacts) -> Sequence[Problem]:
