@@ -16,8 +16,11 @@ def test_a_closed_gate_is_said_before_the_files(
     monkeypatch.chdir(tmp_path)
     names = [f"{first}{last}" for first in ("Bar", "Dol", "Fen", "Gil", "Hum", "Jor", "Kam", "Lus", "Mod", "Nir")
              for last in ("ax", "bel", "con", "din", "eth", "fol", "gin", "hal", "ith", "jun")]  # fmt: skip
-    rows = [f"{name} is a plant that {'always heals' if n % 2 else 'grows in'} {name[::-1].lower()} "
-            f"{'for sure' if n % 2 else 'valleys'}.,{'false' if n % 2 else 'true'}" for n, name in enumerate(names)]
+    rows = [
+        f"{name} is a plant that {'always heals' if n % 2 else 'grows in'} {name[::-1].lower()} "
+        f"{'for sure' if n % 2 else 'valleys'}.,{'false' if n % 2 else 'true'}"
+        for n, name in enumerate(names)
+    ]
     Path("plants.csv").write_text("claim,label\n" + "\n".join(rows) + "\n", encoding="utf-8")
     assert main(["new", "plants", "--data", "plants.csv"]) == 0
     capsys.readouterr()

@@ -141,6 +141,7 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
         "written": {key: value for key, value in bundled.items() if isinstance(value, str)},
         "found": {key: value for key, value in bundled.items() if isinstance(value, list)},
         "quoted": _quoted, "list": _listed,
+        "own_evidence": any('\n    gold_in: "' in source.text for source in sources),
     }  # fmt: skip
     if flow.name == "reading" and not values["rules"]:
         _check_wrong_answers(request, facts)
