@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from benchbuilder.config import KindSpec, Slot, Spec, StepSpec
+from benchbuilder.config import Spec, StepSpec
 from benchbuilder.core import (
     Dropped,
     Fact,
@@ -19,7 +19,6 @@ from benchbuilder.core import (
     Regex,
     Row,
     Table,
-    create_from_spec,
     fill_template,
     group_names,
     has_match,
@@ -27,7 +26,6 @@ from benchbuilder.core import (
     split_sentences,
     template_faults,
 )
-from benchbuilder.retrieval import Tokenizer
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.claim_rules import CLAIM_FAULTS, ClaimCheck, ClaimRules, Proposal, ReadText
 
@@ -61,7 +59,6 @@ class FindClaimsSpec(StepSpec):
     patterns: dict[str, ClaimPattern | None]
     """The patterns by a name of your choice; the first that fits counts. ``null`` removes an inherited one."""
     rules: ClaimRules
-    tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
 
 
 class FindClaims(Map):
@@ -83,21 +80,9 @@ class FindClaims(Map):
 
     spec: FindClaimsSpec
 
-    def __init__(self, spec: Any, context: Any) -> None:
-        super().__init__(spec, context)
-        self._tokenizer: Tokenizer | None = None
-        if self.spec.tokenizer is not None:
-            self._tokenizer = create_from_spec("tokenizer", self.spec.tokenizer)
-
-    def fingerprint(self) -> Mapping[str, str]:
-        """The versions of the tokenizer."""
-        return {} if self._tokenizer is None else self._tokenizer.fingerprint()
-
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
-        """Open the tokenizer, and prepare the checks."""
-        if self._tokenizer is not None:
-            self._tokenizer.open()
-        self._check = ClaimCheck(self.spec.rules, str.split if self._tokenizer is None else self._tokenizer.tokens)
+        """Prepare the checks."""
+        self._check = ClaimCheck(self.spec.rules, str.split)
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """A branch for each sentence, and for each cell of a row of a table."""

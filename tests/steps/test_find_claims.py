@@ -24,7 +24,7 @@ def passage(text: str, title: str) -> Passage:
 
 
 def step(name: str, **lookups: Any) -> Any:
-    made = make(STEPS[name].kind, STEPS[name].model_dump(mode="json", exclude={"from_", "model", "tokenizer"}))
+    made = make(STEPS[name].kind, STEPS[name].model_dump(mode="json", exclude={"from_", "model"}))
     made.open(lookups)
     return made
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.authoring.starter.documents import read_document
 from benchbuilder.authoring.starter.sample import preamble_records
-from benchbuilder.core import count_phrase, read_given_file
+from benchbuilder.core import read_given_file
 
 _GIFT = re.compile(r"(?<!\\)\{[^{}]*(?<!\\)=[^{}]*\}")
 _BRACES = re.compile(r"(?<!\\)\{(?P<answers>(?:\\.|[^{}\\])*)\}", re.DOTALL)
@@ -38,12 +37,6 @@ def convert_file(path: Path) -> ConvertedFile | None:
     """The records of a file that must be converted; ``None`` for one that sources read as it is."""
     read = _FORMATS.get(path.suffix.lower())
     return read(path) if read is not None else None
-
-
-def document_records(path: Path) -> ConvertedFile:
-    """The sections of a document."""
-    records, rest = read_document(path)
-    return ConvertedFile(records, f"{count_phrase(len(records), 'section')}, written as JSON Lines{rest}")
 
 
 def _gift(path: Path) -> ConvertedFile | None:

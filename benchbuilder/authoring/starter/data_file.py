@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from benchbuilder.authoring.starter.cells import IDENTIFIER, Cells, Layout, columns_of
-from benchbuilder.authoring.starter.converted import convert_file, document_records
-from benchbuilder.authoring.starter.documents import DOCUMENTS
+from benchbuilder.authoring.starter.converted import ConvertedFile, convert_file
+from benchbuilder.authoring.starter.documents import DOCUMENTS, read_document
 from benchbuilder.authoring.starter.graph import rdf_layout
 from benchbuilder.authoring.starter.layout import TEXT, find_columns, layout_of
 from benchbuilder.authoring.starter.sample import FileSample, UnclearLayoutError, is_running_text, read_sample
 from benchbuilder.config import OPEN_PLACE
-from benchbuilder.core import Problem, RecipeError, read_given_file
+from benchbuilder.core import Problem, RecipeError, count_phrase, read_given_file
 from benchbuilder.sources import RDF_SUFFIXES
 
 KIND_WORDS = {
@@ -91,8 +91,9 @@ def read_data_files(given: Sequence[str], columns: str | None) -> list[DataFile]
         try:
             files.append(_read(path, _own_name(path, [file.name for file in files]), told))
         except UnclearLayoutError as question:
-            raise RecipeError([Problem("what this file holds could not be told", where=f"--data {path}",
-                                       actual=str(question), hint=question.hint or _HINT)]) from None  # fmt: skip
+            what, hint = "what this file holds could not be told", question.hint or _HINT
+            problem = Problem(what, where=f"--data {path}", actual=str(question), hint=hint)
+            raise RecipeError([problem]) from None
     return files
 
 
@@ -125,8 +126,8 @@ def _told_columns(columns: str) -> Mapping[str, list[str]]:
         role, equals, name = part.partition("=")
         roles = (*_ROLES, "context", "evidence", "key_as", *_LABELS)
         if not equals or role not in roles:
-            raise RecipeError([Problem("this names no column", where=f"--columns {part}", allowed=", ".join(roles),
-                                       hint="for instance --columns question=COL,right=COL,wrong=COL")])  # fmt: skip
+            hint, allowed = "for instance --columns question=COL,right=COL,wrong=COL", ", ".join(roles)
+            raise RecipeError([Problem("this names no column", where=f"--columns {part}", allowed=allowed, hint=hint)])
         told.setdefault(role, []).append(name)
     return told
 
@@ -140,8 +141,9 @@ def _read(path: Path, name: str, told: Mapping[str, list[str]]) -> DataFile:
         raise UnclearLayoutError(f"a document in the format {suffix}", hint="save it as .docx, .pdf, .html or .txt")
     converted = convert_file(path)
     if converted is None and suffix in DOCUMENTS and (suffix not in (".txt", ".md") or is_running_text(path)):
-        sections = document_records(path)
-        texts = [str(record["text"]) for record in sections.records]
+        records, rest = read_document(path)
+        sections = ConvertedFile(records, f"{count_phrase(len(records), 'section')}, written as JSON Lines{rest}")
+        texts = [str(record["text"]) for record in records]
         return DataFile(path, name, "corpus", ".jsonl", sections.data, _SECTIONS, texts, notes=[sections.note])
     sample = FileSample(converted.records) if converted is not None else None
     suffix, data = (".jsonl", converted.data) if converted is not None else (suffix, read_given_file(path))

@@ -54,7 +54,7 @@ class Sections:
         return self._found == [((), [])]
 
     @property
-    def records(self) -> list[Mapping[str | int, str]]:
+    def records(self) -> list[dict[str | int, Any]]:
         """Each section with its document and its title, which ends in the headings above it."""
         return [
             {"document": self.name, "title": " > ".join(dict.fromkeys((self.name, *above))), "text": "\n".join(lines)}
@@ -247,7 +247,7 @@ DOCUMENTS = (*_TEXTS, ".docx", ".pdf", ".epub")
 """The suffixes of documents."""
 
 
-def read_document(path: Path) -> tuple[list[Mapping[str | int, str]], str]:
+def read_document(path: Path) -> tuple[list[dict[str | int, Any]], str]:
     """The sections of a document, and what was left out.
 
     Raises:
