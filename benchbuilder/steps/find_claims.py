@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Literal, Self
 
@@ -30,6 +31,8 @@ from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.claim_rules import CLAIM_FAULTS, ClaimCheck, ClaimRules, Proposal, ReadText
 
 _FACT = Fact[LabelledClaim]
+_BEHIND_UNIT = re.compile(r"(?:(?<=\d \w\.)|(?<=\d\w\.)|(?<=\u00b0 \w\.)|(?<=\u00b0\w\.)) (?=[^\W\d_])")
+"""Between a sentence that ends in a unit of one letter, which looks like an initial, and the next one: 5 m, 60 °C."""
 _CELLS = " | "
 """Stands between the cells of a row of a table; each is ``column: value``."""
 
@@ -97,7 +100,8 @@ class FindClaims(Map):
             yield from ((f"1.{n}", f"{first}{_CELLS}{cell}", cell, first) for n, cell in enumerate(cells, 1))
             return
         rules = self.spec.rules
-        sentences = split_sentences(text, rules.stops, rules.soft_stops, rules.abbreviations)
+        found = split_sentences(text, rules.stops, rules.soft_stops, rules.abbreviations)
+        sentences = [part for sentence in found for part in _BEHIND_UNIT.split(sentence)]
         yield from ((str(number), sentence, sentence, "") for number, sentence in enumerate(sentences, 1))
 
     def _outcome(

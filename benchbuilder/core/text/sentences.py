@@ -10,8 +10,6 @@ from benchbuilder.core.records.row import Span
 from benchbuilder.core.text.normalise import compose_characters
 
 _LAST = regex.compile(r"[A-Za-z0-9]+\Z|(?<![\p{L}\p{M}\p{N}])(?:\p{LC}\p{M}*)\Z")
-_UNIT = regex.compile(r"(?:\d\s?|\u00b0\s?)\w\Z")
-"""A letter that is a unit and no initial: 5 m, 60 °C."""
 _INITIAL = regex.compile(r"\p{LC}\p{M}*")
 _LETTER = regex.compile(r"[\p{L}\p{M}\p{N}]")
 
@@ -23,8 +21,8 @@ def sentence_spans(
 
     `stops` always end a sentence. `soft_stops` (such as the ASCII full stop) do not end one inside a number or name
     (``2.5``, ``E.coli``), after a number that opens the sentence (``1. ``), after a single letter that has a case
-    (``S. aureus``) and is no unit (``5 m``), or after one of `abbreviations` (written without the stop, compared
-    without case). At the end of the text they always do.
+    (``S. aureus``) or after one of `abbreviations` (written without the stop, compared without case). At the end of the
+    text they always do.
 
     >>> text = "It is 2.5. See Fig. 3. Why"
     >>> [span.slice_of(text) for span in sentence_spans(text, "!", ".", ["fig"])]
@@ -72,8 +70,7 @@ def _ends_sentence(text: str, start: int, index: int, abbreviations: frozenset[s
     if before.strip().isdigit():
         return False
     word = _LAST.search(before)
-    is_initial = word is not None and _INITIAL.fullmatch(word[0]) and not _UNIT.search(before)
-    if word is not None and (is_initial or compose_characters(word[0]).casefold() in abbreviations):
+    if word is not None and (_INITIAL.fullmatch(word[0]) or compose_characters(word[0]).casefold() in abbreviations):
         return False
     said = compose_characters(before).casefold()
     return not any(said.endswith(name) and _opens(said, len(said) - len(name)) for name in abbreviations)
