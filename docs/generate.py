@@ -8,11 +8,21 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from reference_pages import completion_table, fault_pages, kind_pages, program_pages, record_pages, site_nav, test_pages
+from reference_pages import (
+    api_page,
+    completion_table,
+    fault_pages,
+    kind_pages,
+    program_pages,
+    record_pages,
+    site_nav,
+    test_pages,
+)
 
 FOLDER = Path(__file__).parent
 PAGES = {
     "reference/cli.md": program_pages.command_line,
+    "reference/python-api.md": api_page.python_api,
     "reference/exit-codes.md": program_pages.exit_codes,
     "reference/recipe-schema.md": kind_pages.recipe_schema,
     "reference/kinds.md": kind_pages.kinds_page,

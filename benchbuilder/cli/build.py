@@ -67,6 +67,8 @@ def print_report(report: BuildReport, console: Console, recipe: Recipe, roots: S
         say(f"\nin {display_path(report.folder)}:")
     elif (count_text := _item_counts(report, recipe)) is not None:
         say(f"{count_text} in {display_path(report.folder)}:")
+    for line in _gate_lines(report, recipe):
+        say(line)
     for file in report.written_files:
         say(f"  {display_path(file)}")
     if report.removed_files:
@@ -79,6 +81,15 @@ def print_report(report: BuildReport, console: Console, recipe: Recipe, roots: S
     if report.waiting:
         return 75
     return 0 if all(report.manifests[part.items].rows for part in recipe.by_task().values()) else 3
+
+
+def _gate_lines(report: BuildReport, recipe: Recipe) -> Iterator[str]:
+    """That the audit closes the gate, and the next step."""
+    closed = [task or "the benchmark" for task, audit in report.audits.items() if audit.closed]
+    if closed and not report.waiting:
+        variant = f" variant={recipe.variant}" if recipe.variant else ""
+        yield f"not ready: the audit closes the gate of {', '.join(closed)}: a form gives answers away"
+        yield f"next: benchbuild audit recipe={recipe.name}{variant}   says which, and what may help"
 
 
 def form_counts(manifest: Manifest) -> str:
@@ -109,19 +120,33 @@ def _remarks(report: BuildReport, recipe: Recipe, roots: Sequence[RecipeRoot]) -
     yield from _emptiness_notes(report, recipe)
     yield from _topic_notes(report, recipe, roots)
     yield from graph_lines(report.manifests)
+    yield from _unread_notes(report, recipe)
     if line := labels_line({name: manifest.notes for name, manifest in report.manifests.items()}, recipe):
         yield line
     for task, audit in report.audits.items():
         if audit.checks:
-            variant = f" variant={recipe.variant}" if recipe.variant else ""
-            more = f"; benchbuild audit recipe={recipe.name}{variant}" if audit.closed else ""
-            yield f"{audit.summary()}{f' ({task})' if task else ''}{more}"
+            yield f"{audit.summary()}{f' ({task})' if task else ''}"
     if (report.folder / "annotation" / REVIEW_FILE).exists() and not isinstance(recipe.annotation, AppSpec):
         yield f"{page_texts(DEFAULT_LANGUAGE)('common.votes_rule')} This one reads none of them: annotation=app does."
     if recipe.card.illustrative:
         tasks = [task for task, part in recipe.by_task().items() if task and part.card.illustrative]
         of = f" of {', '.join(tasks)}" if len(tasks) < len(recipe.tasks) else ""
         yield f"The sources{of} are bundled samples: illustrative, not checked by experts."
+
+
+def _unread_notes(report: BuildReport, recipe: Recipe) -> Iterator[str]:
+    """How many sentences of documents no rule could read, and the command that quotes what a model would cost."""
+    for name, spec in recipe.steps.items():
+        if spec.kind != "find_claims" or (manifest := report.manifests.get(name)) is None:
+            continue
+        every = sum(count for *_, count in manifest.counts)
+        unread = sum(count for _, _, reason, count in manifest.counts if reason == "no_rule")
+        lines = [f"{name}: of {every} sentences and cells, {manifest.rows} are claims that rules can read; "
+                 f"{every - manifest.rows - unread} fail a check; no rule reads {unread}"]  # fmt: skip
+        if any(reason == "needs_model" for made in report.manifests.values() for _, _, reason, _ in made.counts):
+            quote = f"benchbuild plan recipe={recipe.name} model=openai model.name=gpt-4o-mini"
+            lines.append(f"a model would read claims of every paragraph besides, at a cost that this quotes: {quote}")
+        yield "\n".join(lines)
 
 
 def _topic_notes(report: BuildReport, recipe: Recipe, roots: Sequence[RecipeRoot]) -> Iterator[str]:

@@ -26,6 +26,7 @@ from benchbuilder.authoring import (
     plugin_skeleton_files,
     read_back,
     read_data_files,
+    removed_recipe,
     start_recipe,
     write_plugin_skeleton,
 )
@@ -147,10 +148,16 @@ def run_new(args: argparse.Namespace, console: Console) -> int:
         raise RecipeError([Problem("--kind is for plugins", where=f"--kind {args.kind}", hint="give --plugin NAME")])
     if args.columns and not args.data:
         raise RecipeError([Problem("--columns is about a file", where=f"--columns {args.columns}", hint="give --data")])
+    with removed_recipe(args.name, Path.cwd()) if args.overwrite else contextlib.nullcontext():
+        _write_recipe(args, console)
+    return 0
+
+
+def _write_recipe(args: argparse.Namespace, console: Console) -> None:
     files = read_data_files(args.data, args.columns)
     request = CloneRequest(args.name, args.origin or "", args.language, tuple(args.source), tuple(args.also))
-    request = data_request(request, files) if files else request
-    clone = clone_recipe(request, args.recipes) if args.origin else start_recipe(request, args.recipes)
+    request = data_request(request, files, args.recipes) if files else request
+    clone = clone_recipe(request, args.recipes) if request.origin else start_recipe(request, args.recipes)
     written = clone.write(Path.cwd())
     if files:
         try:
@@ -163,7 +170,7 @@ def run_new(args: argparse.Namespace, console: Console) -> int:
                 with contextlib.suppress(OSError):  # somebody's files are in it
                     folder.rmdir()
             raise
-        return 0
+        return
     _print_clone(clone, request, console)
     for warning in clone.warnings:
         print_line(console, f"warning: {warning}")
@@ -171,7 +178,6 @@ def run_new(args: argparse.Namespace, console: Console) -> int:
         given = [source.partition(":")[0] for source in args.source if "=" in source]
         for line in read_back(Path(f"recipes/recipe/{args.name}.yaml"), given):
             print_line(console, line)
-    return 0
 
 
 def _print_data(
@@ -190,6 +196,8 @@ def _print_data(
         )
         settings = ", ".join(f"{key}: {value}" for key, value in file.layout.settings.items() if isinstance(value, str))
         lines.append(f"{file.given}: {KIND_WORDS[file.kind]} in {language}")
+        if file.name != file.given.stem:
+            lines.append(f"  copied as {recipe.parent / request.name / f'{file.name}{file.suffix}'}")
         lines += [f"  {line}" for line in (*file.notes, columns, settings) if line]
         lines += read_back(recipe, [file.name])
     lines += [f"warning: {warning}" for warning in clone.warnings if request.origin]
@@ -203,7 +211,7 @@ def _print_data(
         lines += [f"left to fill in ({OPEN_PLACE}):", *(f"  {problem.key}  {problem.where}" for problem in is_open)]
     roles = _COLUMNS.get(files[0].kind, "question=COL,right=COL,wrong=COL,evidence=COL")
     lines += [
-        f"wrong? give this command again with another name and --columns {roles}",
+        f"wrong? give this command again with --overwrite and --columns {roles}",
         f"written: {recipe}, and {count_phrase(len(clone.files) - 1, 'file')} beside it",
         "open before a release, not before a build: licence, title, correct_as_of, personal_data",
         f"next: benchbuild {'check' if is_open else 'build'} recipe={request.name}",

@@ -10,7 +10,7 @@ from benchbuilder.core.errors import InstallationError
 
 _LOCAL_MODELS = ("torch", "transformers", "safetensors", "tokenizers")
 _LEARNING = ("scipy", "sklearn", "threadpoolctl")
-_PAGES = ("anyio", "fastapi", "h11", "markdown_it", "starlette", "uvicorn")
+_PAGES = ("anyio", "fastapi", "h11", "starlette", "uvicorn")
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "openai": ("aiohttp", "openai"),
     "hf": _LOCAL_MODELS,
@@ -26,6 +26,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "postgres": (*_PAGES, "alembic", "sqlalchemy", "pg8000"),
     "xlsx": ("lxml", "openpyxl"),
     "epub": ("lxml",),
+    "docx": ("mammoth",),
     "pdf": ("pypdf",),
     "rdf": ("pyoxigraph",),
     "wikipedia": ("mwparserfromhell",),

@@ -114,6 +114,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "read_claims": "benchbuilder.steps.read_claims:ReadClaims",
         "confirm_claims": "benchbuilder.steps.confirm_claims:ConfirmClaims",
         "definitions": "benchbuilder.steps.definitions:Definitions",
+        "find_claims": "benchbuilder.steps.find_claims:FindClaims",
         "order_claims": "benchbuilder.steps.order_facts:OrderClaims",
         "order_questions": "benchbuilder.steps.order_facts:OrderQuestions",
         "screen_claims": "benchbuilder.steps.screen_claims:ScreenClaims",

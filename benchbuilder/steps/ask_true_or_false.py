@@ -27,16 +27,19 @@ class AskTrueOrFalseSpec(StepSpec):
     """How statements are shown, and which of them."""
 
     sentence: str
-    """Asks whether ``{claim}`` is true; empty: nothing is asked."""
+    """Asks whether ``{claim}`` is true; empty: nothing is asked. With ``{context}``, what stands above the statement
+    (the title of a document) is named in the sentence, and not shown above it."""
+    alone: str = ""
+    """The sentence for statements without context, where `sentence` names one; empty: the same."""
     polarity: Literal["balanced", "even", "true_only", "all"] = "even"
     """About which statement of a fact its one question is; see `ask_tf`. With ``all``, every statement is asked about:
     a fact whose true and false statement differ in a detail gives one question with yes and one with no."""
 
-    @field_validator("sentence")
+    @field_validator("sentence", "alone")
     @classmethod
     def _shows_the_claim(cls, sentence: str) -> str:
-        if sentence and (template_faults(sentence, ("claim",)) or sentence.count("{claim}") != 1):
-            raise ValueError("{claim} must stand in it once, and nothing else in braces")
+        if sentence and (template_faults(sentence, ("claim", "context")) or sentence.count("{claim}") != 1):
+            raise ValueError("{claim} must stand in it once, and nothing else in braces but {context}")
         return sentence
 
 
@@ -71,8 +74,10 @@ class AskTrueOrFalse(Map):
         excluded = None if self.spec.polarity == "all" else self._choice.exclusion(statement)
         if excluded is not None:
             return [excluded]
-        text, _ = fill_template(self.spec.sentence, {"claim": statement.text})
+        sentence = self.spec.sentence if statement.context or not self.spec.alone else self.spec.alone
+        text, places = fill_template(sentence, {"claim": statement.text, "context": statement.context})
+        shown = statement.model_copy(update={"context": ""}) if "context" in places else statement
         return [Kept(Question.true_or_false(
-            statement, produced_by=self.produced_by(), text=text, checks=("shown_whole",),
+            shown, produced_by=self.produced_by(), text=text, checks=("shown_whole",),
             family=self._choice.family_of(statement),
         ))]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Makes false claims of true ones: another number, a negation, or another detail by a model."""
+"""Makes false claims of true ones: a part of another claim, another number, a negation, or a detail by a model."""
 
 from __future__ import annotations
 
@@ -15,16 +15,26 @@ from benchbuilder.core import (
     LengthUnit,
     NotApplicable,
     Outcome,
+    Passage,
     ProducedBy,
     Regex,
     Row,
+    Table,
     comparison_form,
     match_count,
     strip_wrapping,
     text_length,
 )
 from benchbuilder.steps.base import Port
-from benchbuilder.steps.language.changed_numbers import ChangedNumber, NumberChanges, change_number
+from benchbuilder.steps.language.bounds import NumericBound
+from benchbuilder.steps.language.changed_numbers import (
+    ChangedNumber,
+    NumberChanges,
+    NumberContext,
+    change_number,
+    measures_of,
+)
+from benchbuilder.steps.language.claim_exchange import exchanged_claims
 from benchbuilder.steps.language.edits import SearchRule, count_negations, replace_span, search_negation, single_edit
 from benchbuilder.steps.language.punctuation import end_with
 from benchbuilder.steps.language.questions import is_one_sentence
@@ -36,9 +46,24 @@ _FACT = Fact[LabelledClaim]
 class FalseClaimsSpec(WriterSpec):
     """How a claim is made false. The rules of `order` are tried first, then the model."""
 
-    order: tuple[Literal["number", "negation"], ...]
-    """The rules: one number changed, or the predicate negated."""
+    order: tuple[Literal["exchange", "number", "negation"], ...]
+    """The rules: a part of another claim in place of its own, one number changed, or the predicate negated."""
+    exchange: tuple[Regex, ...] = ()
+    """Patterns of whole claims that exchange their group ``value``; see `exchanged_claims`."""
+    open_values: tuple[Regex, ...] = ()
+    """Patterns of what makes a value one that others may be part of: at least, or, about. It is not exchanged."""
+    ignored_words: tuple[str, ...] = ()
+    """Words that two parts may share and nevertheless exclude each other."""
     number: NumberChanges = NumberChanges()
+    bounds: tuple[NumericBound, ...] = ()
+    """On which side of *at least* and the like another number is wrong; without one, such a number stays."""
+    asserted: tuple[Regex, ...] = ()
+    """Patterns of which one is in what stands before a number that may be changed; empty: any text may stand there."""
+    not_asserted: tuple[Regex, ...] = ()
+    """Patterns of which none is there: what stands in a condition, or is denied, may hold for other numbers too."""
+    measured: Regex = ""
+    """Pattern of what stands right after a number that may be changed; empty: anything. With the port ``passages``, no
+    number of the documents with the same measure is a new one."""
     negation: tuple[SearchRule, ...] = ()
     """Where a claim is negated, or loses its negation; the first rule that applies counts."""
     unit: LengthUnit
@@ -69,7 +94,12 @@ class FalseClaims(Writer):
 
     kind = "false_claims"
     spec_class = FalseClaimsSpec
-    ports: ClassVar[Mapping[str, Port]] = {"each": Port(_FACT)}
+    version: ClassVar[int] = 2
+    ports: ClassVar[Mapping[str, Port]] = {
+        "each": Port(_FACT),
+        "claims": Port(_FACT, mode="lookup", optional=True),
+        "passages": Port(Passage, mode="lookup", optional=True),
+    }
     output: ClassVar[type[Row] | None] = _FACT
     faults: ClassVar[Mapping[str, str]] = {
         "not_one_sentence": "The model's claim is not one sentence.",
@@ -92,6 +122,16 @@ class FalseClaims(Writer):
     }
     reply_field = "claim"
 
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Read the claims that may exchange a part, and the numbers of the documents."""
+        super().open(lookups)
+        spec: FalseClaimsSpec = self.spec
+        claims = {row.payload.text: _known(row) for row in lookups.get("claims", ())}
+        self._exchanged = exchanged_claims(claims, spec.exchange, spec.open_values, spec.ignored_words)
+        pages = lookups.get("passages", ())
+        measures = {one for row in pages for one in measures_of(row.text, spec.measured)}
+        self._numbers = NumberContext(spec.bounds, spec.asserted, spec.not_asserted, spec.measured, measures)
+
     def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:  # noqa: ARG002
         """False claims, questions, and claims about a text."""
         claim: LabelledClaim = row.payload
@@ -102,9 +142,14 @@ class FalseClaims(Writer):
         """The claim with another number, or negated, by the first rule that applies."""
         spec: FalseClaimsSpec = self.spec
         causes: list[str] = []
+        seed = f"{self.context.seed}:{row.id}"
         for rule in spec.order:
-            if rule == "number":
-                found = change_number(row.payload.text, _known(row), spec.number, f"{self.context.seed}:{row.id}")
+            if rule == "exchange":
+                if exchanged := self._exchanged.get(row.payload.text):
+                    return self._false(row, exchanged, "exchange")
+                causes.append("no_partner")
+            elif rule == "number":
+                found = change_number(row.payload.text, _known(row), spec.number, seed, self._numbers)
                 if isinstance(found, ChangedNumber):
                     return self._false(row, found.text, "number")
                 causes.append(found)

@@ -66,13 +66,14 @@ class FoundEvidence(NamedTuple):
 class RetrieveSpec(StepSpec):
     """The query and the retriever: `query` names the texts of the candidate that form the query.
 
-    With `gold` ``first``, the passages that a fact of the port `facts` names come before all others, at rank 0.
+    With `gold` ``first``, the passages that a fact of the port `facts` names come before all others, at rank 0; with
+    ``only``, others are found only for a fact that names none.
     `gold_most` limits how many of one candidate there are; those with its right answer come first.
     """
 
     query: Annotated[tuple[Literal["context", "question", "answer"], ...], Field(min_length=1)]
     retriever: Annotated[KindSpec | None, Slot("retriever", inherit="retriever")] = None
-    gold: Literal["first", "none"] = "none"
+    gold: Literal["first", "only", "none"] = "none"
     gold_most: Annotated[int, Field(ge=1)] = 3
 
 
@@ -114,8 +115,8 @@ class Retrieve(Map):
 
     def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:
         """Facts that are not wired, where their passages come first."""
-        if self.spec.gold == "first" and rows and "facts" not in rows:
-            yield SpecIssue("gold", "the passages that facts name need the port `facts`", "first", ("none",))
+        if self.spec.gold != "none" and rows and "facts" not in rows:
+            yield SpecIssue("gold", "the passages that facts name need the port `facts`", self.spec.gold, ("none",))
 
     def _make_retriever(self) -> Retriever:
         return create_from_spec("retriever", self.spec.retriever)
@@ -142,7 +143,7 @@ class Retrieve(Map):
             retriever = self._make_retriever()
             retriever.index(LazyTexts(passages.column("text"), places), self.context.cache)
             self._bases[base] = (places, retriever)
-        if self.spec.gold == "first" and "facts" in lookups:
+        if self.spec.gold != "none" and "facts" in lookups:
             self._named = named_passages(lookups["facts"])
             self._gold = GoldPassages(passages, (name for names in self._named.values() for name in names))
 
@@ -259,7 +260,8 @@ class Retrieve(Map):
             for number, (base, place) in enumerate(zip(bases, positions, strict=True), 1)
         ]
         missing = tuple(name for name in named if not gold.positions(name))
-        return FoundEvidence([*first, *(hit for hit in hits if hit.position not in positions)], missing)
+        others = [] if first and self.spec.gold == "only" else hits
+        return FoundEvidence([*first, *(hit for hit in others if hit.position not in positions)], missing)
 
     def _search(self, queries: Sequence[str]) -> list[list[RetrievalHit]]:
         """The results of each query, base by base."""

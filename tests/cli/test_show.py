@@ -14,7 +14,17 @@ from benchbuilder.cli.dispatch import main
 
 ROOT = Path(__file__).parents[2]
 LINE = re.compile(r"(?P<text>.*?) *  # (?P<place>command line|\S+\.yaml:\d+(?: \(\$\{.+\}\))?)")
-BUNDLED = ["care_mi", "claims_en", "clinic_zu", "exam_any", "guideline_zh", "law_zh", "medicine_en", "reading_en"]
+BUNDLED = [
+    "care_mi",
+    "claims_en",
+    "clinic_zu",
+    "exam_any",
+    "guideline_en",
+    "guideline_zh",
+    "law_zh",
+    "medicine_en",
+    "reading_en",
+]
 
 
 @pytest.fixture

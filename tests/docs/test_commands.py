@@ -38,6 +38,7 @@ LONG = (
     "evaluate-your-models.md",
     "exchange-votes.md",
     "fine-tune-a-judge.md",
+    "guideline_en.md",
     "guideline_zh.md",
     "is-my-benchmark-valid.md",
     "law_zh.md",

@@ -109,7 +109,7 @@ def test_keys_named_in_the_how_tos_exist() -> None:
         real = ["source=[medqa,books,wikipedia_zh]", "paths.books=b", "paths.wikipedia=w"]
         for overrides in ([], ["annotation=app"], real):
             keys = _lacking(keys, ["recipe=care_mi", *overrides])
-        for recipe in ("guideline_zh", "claims_en", "reading_en"):
+        for recipe in ("guideline_zh", "guideline_en", "claims_en", "reading_en"):
             keys = _lacking(keys, [f"recipe={recipe}"])
         keys = _lacking(keys, ["recipe=claims_en", "flow=procedures"])
         assert keys == [], page.name

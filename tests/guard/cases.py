@@ -87,6 +87,7 @@ GROUPS: dict[str, tuple[Case, ...]] = {
         Case("exam_any-hi", "exam_any", ("variant=hi",), itemised=True, evaluated=True),
         Case("exam_any-ar", "exam_any", ("variant=ar",), itemised=True, evaluated=True),
     ),
+    "guideline_en": (Case("guideline_en", "guideline_en", itemised=True, evaluated=True, asks=True),),
     "guideline_zh": (
         Case("guideline_zh", "guideline_zh", evaluated=True, asks=True),
         Case("guideline_zh-unreviewed", "guideline_zh", UNREVIEWED, itemised=True),

@@ -43,6 +43,7 @@ PLACES: dict[str, str] = {
     "publishing/test_export.py": "push",
     "recipes/test_clinic_zu.py": "full",
     "recipes/test_guideline_zh.py": "full",
+    "recipes/test_guideline_en.py": "push",
     "recipes/test_claims_en.py": "push",
     "recipes/test_exam_any.py": "full",
     "recipes/test_law_zh.py": "full",

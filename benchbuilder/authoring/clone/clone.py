@@ -13,6 +13,7 @@ import yaml
 from benchbuilder import __version__
 from benchbuilder.authoring.clone.copying import CopiedFiles, copied_bytes, words_of_lists
 from benchbuilder.authoring.clone.keep_casing import keep_casing
+from benchbuilder.authoring.clone.overwrite import record_of, record_place
 from benchbuilder.authoring.clone.parts import RecipeParts
 from benchbuilder.authoring.clone.provenance import ORIGIN_FILE, CloneNames, CopiedFile, OriginRecord, sha256_of
 from benchbuilder.authoring.clone.source_form import options_in_other_script, source_template, unread_sources
@@ -34,7 +35,7 @@ from benchbuilder.core import Problem, RecipeError, language_fault, read_given_f
 _GROUPS = ("recipe", "forms", "writing")
 """Groups that have a file with the name of a new recipe."""
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
-_REQUESTED_FIELDS = ("limitations",)
+_REQUESTED_FIELDS = ("correct_as_of", "limitations")
 """Optional fields of a card that a copy must fill in."""
 
 
@@ -74,6 +75,7 @@ class Clone:
     A recipe that is not a copy has no record.
     """
 
+    name: str
     files: dict[PurePosixPath, bytes]
     record: OriginRecord | None
     warnings: tuple[Problem, ...] = ()
@@ -83,15 +85,17 @@ class Clone:
 
         StoreError, if a link would lead one elsewhere.
         """
-        existing = [display_path(folder / place) for place in self.files if (folder / place).exists()]
+        record = record_place(self.name)
+        files = {**self.files, record: record_of(self.files)}
+        existing = [display_path(folder / place) for place in files if (folder / place).exists()]
         if existing:
-            hint = "choose another name, or remove these files"
+            hint = "choose another name, or give --overwrite"
             raise RecipeError([Problem("a copy overwrites nothing", actual=", ".join(existing[:5]), hint=hint)])
-        for place in self.files:
+        for place in files:
             check_way(folder / place)
         written: list[Path] = []
         try:
-            for place, data in self.files.items():
+            for place, data in files.items():
                 written.append(write_atomically(folder / place, data))
         except BaseException:  # half a copy would be in the way of the next try
             for path in written:
@@ -141,7 +145,7 @@ def clone_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
     files[PurePosixPath("recipes", "recipe", request.name, ORIGIN_FILE)] = record.to_json().encode()
     files |= {PurePosixPath("recipes/recipe", source.place): source.content for source in request.written.values()}
     foreign = options_in_other_script(request.extra_options, parts, record.words)
-    return Clone(files, record, (*unread_sources(request.sources, loaded), *foreign))
+    return Clone(request.name, files, record, (*unread_sources(request.sources, loaded), *foreign))
 
 
 def check_request(request: CloneRequest, library: RecipeIndex) -> None:
@@ -157,7 +161,7 @@ def check_request(request: CloneRequest, library: RecipeIndex) -> None:
     elif places := [place for group in _GROUPS for place in library.paths_of(f"{group}/{request.name}")]:
         files = ", ".join(display_path(path) for path, _ in places)
         what = "a recipe of this name exists" if library.paths_of(f"recipe/{request.name}") else "files have this name"
-        problems.append(Problem(f"{what} already", actual=files, hint="choose another name"))
+        problems.append(Problem(f"{what} already", actual=files, hint="choose another name, or give --overwrite"))
     if request.language is not None and (fault := language_fault(request.language)):
         problems.append(Problem(fault, where=f"--language {request.language}"))
     if problems:

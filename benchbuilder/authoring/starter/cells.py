@@ -48,16 +48,12 @@ def columns_of(records: Sequence[Mapping[str | int, Any]]) -> Cells:
 def _parts(path: str | int, value: Any) -> Iterator[tuple[str | int, Any]]:
     """A value and what is inside it, with their paths."""
     yield path, value
-    if isinstance(value, list) and len(only := cast("list[Any]", value)) == 1 and _holds_more(only[0]):
-        yield from _parts(f"{path}[0]", only[0])
+    only: Any = value[0] if isinstance(value, list) and len(cast("list[Any]", value)) == 1 else None
+    if isinstance(only, dict) and any(isinstance(part, dict) or option_lists(part) for part in only.values()):
+        yield from _parts(f"{path}[0]", only)  # as in exports of programs for annotation
     inside = cast("dict[str, Any]", value) if isinstance(value, dict) else option_lists(value)
     for name, part in inside.items():
         yield from _parts(f"{path}.{name}" if isinstance(value, dict) else f"{path}[].{name}", part)
-
-
-def _holds_more(value: Any) -> bool:
-    """Whether a value is a mapping with others inside it, as in exports of programs for annotation."""
-    return isinstance(value, dict) and any(isinstance(part, dict) or option_lists(part) for part in value.values())
 
 
 def is_full(values: Sequence[Any], share: float = 1.0) -> bool:

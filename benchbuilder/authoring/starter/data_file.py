@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from benchbuilder.authoring.starter.cells import IDENTIFIER, Cells, Layout, columns_of
-from benchbuilder.authoring.starter.converted import convert_file
+from benchbuilder.authoring.starter.converted import ConvertedFile, convert_file
+from benchbuilder.authoring.starter.documents import DOCUMENTS, read_document
 from benchbuilder.authoring.starter.graph import rdf_layout
 from benchbuilder.authoring.starter.layout import TEXT, find_columns, layout_of
-from benchbuilder.authoring.starter.sample import FileSample, UnclearLayoutError, plain_text_settings, read_sample
+from benchbuilder.authoring.starter.sample import FileSample, UnclearLayoutError, is_running_text, read_sample
 from benchbuilder.config import OPEN_PLACE
-from benchbuilder.core import Problem, RecipeError, read_given_file
+from benchbuilder.core import Problem, RecipeError, count_phrase, read_given_file
 from benchbuilder.sources import RDF_SUFFIXES
 
 KIND_WORDS = {
@@ -42,7 +44,8 @@ _HINT = (
     "name its columns, for instance --columns question=COL,right=COL,wrong=COL or claim=COL,label=COL or "
     "head=COL,relation=COL,tail=COL; or its kind: --source NAME:KIND=FILE"
 )
-_DOCUMENTS = (".docx", ".doc", ".odt", ".rtf", ".html", ".htm", ".pptx")
+_NO_DOCUMENTS = (".doc", ".odt", ".rtf", ".pptx")
+_SECTIONS = Layout({"text": "text", "title": "title", "document": "document"}, {"format": "jsonl"})
 _CHOICES, _ANSWERED = ("multiple_choice", "several_choice"), ("claims", "question_answer")
 MOST_BYTES = 20_000_000
 """The size limit of a copied file."""
@@ -88,8 +91,9 @@ def read_data_files(given: Sequence[str], columns: str | None) -> list[DataFile]
         try:
             files.append(_read(path, _own_name(path, [file.name for file in files]), told))
         except UnclearLayoutError as question:
-            raise RecipeError([Problem("what this file holds could not be told", where=f"--data {path}",
-                                       actual=str(question), hint=question.hint or _HINT)]) from None  # fmt: skip
+            what, hint = "what this file holds could not be told", question.hint or _HINT
+            problem = Problem(what, where=f"--data {path}", actual=str(question), hint=hint)
+            raise RecipeError([problem]) from None
     return files
 
 
@@ -109,7 +113,8 @@ def check_file(path: Path, where: str) -> None:
 
 def _own_name(path: Path, taken: Sequence[str]) -> str:
     """A name for the source, from that of its file."""
-    name = re.sub(r"[\W_]+", "_", path.stem.lower(), flags=re.ASCII).strip("_")
+    plain = "".join(mark for mark in unicodedata.normalize("NFKD", path.stem) if not unicodedata.combining(mark))
+    name = re.sub(r"[\W_]+", "_", plain.lower(), flags=re.ASCII).strip("_")
     name = name if name.isidentifier() else f"data_{name}".strip("_")
     return next(one for n in range(1, len(taken) + 2) if (one := f"{name}_{n}" if n > 1 else name) not in taken)
 
@@ -121,8 +126,8 @@ def _told_columns(columns: str) -> Mapping[str, list[str]]:
         role, equals, name = part.partition("=")
         roles = (*_ROLES, "context", "evidence", "key_as", *_LABELS)
         if not equals or role not in roles:
-            raise RecipeError([Problem("this names no column", where=f"--columns {part}", allowed=", ".join(roles),
-                                       hint="for instance --columns question=COL,right=COL,wrong=COL")])  # fmt: skip
+            hint, allowed = "for instance --columns question=COL,right=COL,wrong=COL", ", ".join(roles)
+            raise RecipeError([Problem("this names no column", where=f"--columns {part}", allowed=allowed, hint=hint)])
         told.setdefault(role, []).append(name)
     return told
 
@@ -132,16 +137,14 @@ def _read(path: Path, name: str, told: Mapping[str, list[str]]) -> DataFile:
     if suffix in RDF_SUFFIXES:
         layout, texts = rdf_layout(path)
         return DataFile(path, name, "rdf", suffix, read_given_file(path), layout, texts)
-    if suffix == ".pdf":
-        layout = Layout({}, {"running_lines": "drop", "join_hyphens": True})
-        return DataFile(path, name, "books", suffix, read_given_file(path), layout)
-    if suffix in _DOCUMENTS:
-        raise UnclearLayoutError(f"a document in the format {suffix}", hint="save it as text (.txt) or as PDF")
+    if suffix in _NO_DOCUMENTS:
+        raise UnclearLayoutError(f"a document in the format {suffix}", hint="save it as .docx, .pdf, .html or .txt")
     converted = convert_file(path)
-    settings = plain_text_settings(path) if converted is None else None
-    if settings is not None:
-        texts = read_given_file(path).decode(settings.get("encoding", "utf-8"), errors="replace").splitlines()
-        return DataFile(path, name, "corpus", ".txt", read_given_file(path), Layout({}, settings), texts)
+    if converted is None and suffix in DOCUMENTS and (suffix not in (".txt", ".md") or is_running_text(path)):
+        records, rest = read_document(path)
+        sections = ConvertedFile(records, f"{count_phrase(len(records), 'section')}, written as JSON Lines{rest}")
+        texts = [str(record["text"]) for record in records]
+        return DataFile(path, name, "corpus", ".jsonl", sections.data, _SECTIONS, texts, notes=[sections.note])
     sample = FileSample(converted.records) if converted is not None else None
     suffix, data = (".jsonl", converted.data) if converted is not None else (suffix, read_given_file(path))
     kind, layout, cells = _told(path.with_suffix(suffix) if converted else path, sample, told)

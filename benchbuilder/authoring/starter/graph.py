@@ -35,18 +35,16 @@ class GraphParts:
     """What a recipe for triples needs beside its sources.
 
     `table` is its relation table, `lists` are the relations that each setting lists, `rules` is the option of the group
-    `rules`, and `sets` that of `evaluation` that scores answers to set questions, empty without one. `day` is the day
-    of the newest file, empty without one.
+    `rules`, and `sets` that of `evaluation` that scores answers to set questions, empty without one.
     """
 
     table: str
     rules: str
     sets: str
     lists: Mapping[RelationKind, Sequence[str]]
-    day: str
 
 
-def graph_parts(name: str, language: str, triples: Iterable[Triple], library: RecipeIndex, day: str) -> GraphParts:
+def graph_parts(name: str, language: str, triples: Iterable[Triple], library: RecipeIndex) -> GraphParts:
     """The parts for triples, which may be none yet."""
     words = relation_words(library, language)
     natures = relation_natures(triples, words)
@@ -65,7 +63,7 @@ def graph_parts(name: str, language: str, triples: Iterable[Triple], library: Re
     has_own = any("\nswap_triple:" in read_given_text(path) for path in own)
     rules = f"{short}_claims" if has_own else "triples"
     sets = f"{short}_sets" if library.paths_of(f"evaluation/{short}_sets") else ""
-    return GraphParts("\n".join([*head, *rows]) + "\n", rules, sets, proposed_lists(natures), day)
+    return GraphParts("\n".join([*head, *rows]) + "\n", rules, sets, proposed_lists(natures))
 
 
 def _lines(nature: RelationNature, sentence: RelationSentence | None) -> list[str]:
@@ -137,11 +135,3 @@ def rdf_layout(path: Path) -> tuple[Layout, Sequence[str]]:
 _NAME = re.compile(r"(?i)(#|/)(label|preflabel|name|title)$")
 _ABOUT_SCHEMA = re.compile(r"(?i)rdf-(syntax|schema)|/owl#|inScheme|topConcept|sameAs|exactMatch")
 _MOST_STATEMENTS = 200_000
-
-
-def newest_day(files: Iterable[Path]) -> str:
-    """The day on which the newest of the files was changed (2025-01-31); empty without one."""
-    from datetime import UTC, datetime
-
-    times = [file.stat().st_mtime for file in files]
-    return datetime.fromtimestamp(max(times), UTC).date().isoformat() if times else ""

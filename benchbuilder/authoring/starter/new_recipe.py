@@ -18,7 +18,7 @@ from benchbuilder.authoring.clone.clone import Clone, CloneRequest, WrittenSourc
 from benchbuilder.authoring.clone.source_form import source_template
 from benchbuilder.authoring.starter.cells import Layout
 from benchbuilder.authoring.starter.data_file import DataFile, check_file
-from benchbuilder.authoring.starter.graph import GraphParts, graph_parts, language_of, newest_day
+from benchbuilder.authoring.starter.graph import GraphParts, graph_parts, language_of
 from benchbuilder.authoring.starter.language_table import LanguageFacts, facts_of_language
 from benchbuilder.authoring.starter.layout import propose_layout
 from benchbuilder.authoring.starter.read_back import first_rows
@@ -129,7 +129,8 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
     if request.written:
         bundled = {**_NEUTRAL, **bundled}
     english = _bundled(library, _SENTENCES)
-    card = request.card or (plain_card(name, graph.day) if graph is not None and graph.day else {})
+    has_graph = graph is not None and any(source.given for source in sources)
+    card = request.card or (plain_card(name) if has_graph else {})
     rules = f"{language.partition('-')[0]}_reading" if flow.name == "reading" else ""
     values = {
         "name": name, "language": language, "facts": facts, "graph": graph, "flow": flow, "card": card,
@@ -140,6 +141,7 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
         "written": {key: value for key, value in bundled.items() if isinstance(value, str)},
         "found": {key: value for key, value in bundled.items() if isinstance(value, list)},
         "quoted": _quoted, "list": _listed,
+        "own_evidence": any('\n    gold_in: "' in source.text for source in sources),
     }  # fmt: skip
     if flow.name == "reading" and not values["rules"]:
         _check_wrong_answers(request, facts)
@@ -162,7 +164,9 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
         *(source.warning for source in sources if source.warning is not None),
     ]
     written = {**{place: text.encode() for place, text in files.items()}, **data}
-    return Clone({PurePosixPath("recipes", place): content for place, content in written.items()}, None, (*warnings,))
+    return Clone(
+        name, {PurePosixPath("recipes", place): content for place, content in written.items()}, None, (*warnings,)
+    )
 
 
 def _flow(arguments: Sequence[str]) -> _Flow:
@@ -211,12 +215,12 @@ def _check_wrong_answers(request: CloneRequest, facts: LanguageFacts) -> None:
                                        where=f"--data {source.given}", hint=hint)])  # fmt: skip
 
 
-def plain_card(name: str, day: str) -> Mapping[str, str]:
+def plain_card(name: str) -> Mapping[str, str]:
     """What a card says of a benchmark before its author describes it, as YAML: enough to build, not to release."""
     return {
         "title": f"Questions of {name} # check",
         "licence": "not stated # check: that of the benchmark",
-        "correct_as_of": f'"{day}" # check: the day of the file, for nobody has checked the answers',
+        "correct_as_of": '"" # check: the day until which somebody checked the answers, for instance "2025-06-30"',
         "personal_data": "Nobody has looked for any. # check",
         "summary": f"Questions made of the sources of {name}. # check",
         "intended_use": "[To measure how well language models tell right from wrong answers.] # check",
@@ -225,16 +229,23 @@ def plain_card(name: str, day: str) -> Mapping[str, str]:
     }
 
 
-def data_request(request: CloneRequest, files: Sequence[DataFile]) -> CloneRequest:
+def data_request(
+    request: CloneRequest, files: Sequence[DataFile], recipes: Sequence[str] | None = None
+) -> CloneRequest:
     """The request with the sources of `files`, and the language that they seem to be in if it names none.
+
+    Texts alone are put into a copy of the recipe `guideline_xx` of their language, whose rules find claims in them.
 
     Raises:
         RecipeError: The language cannot be told, or nothing can be asked about the files without a recipe to copy.
     """
+    language = request.language
+    if language is None and not request.origin and not any(file.kind in ("triples", "rdf") for file in files):
+        language, seen = guess_language([text for file in files for text in file.texts])
+        if not language:
+            raise _unclear_language(files[0].given, seen)
     if not request.origin and all(file.kind in _TEXTS for file in files) and not request.sources:
-        hint = "give a file of questions, claims or triples beside it; a model reads claims of texts in Chinese with "
-        hint += "--from guideline_zh, and no recipe does so in another language yet"
-        raise RecipeError([Problem("texts alone hold no questions", where=f"--data {files[0].given}", hint=hint)])
+        request = replace(request, origin=_origin_of_texts(language or "", files[0].given, recipes))
     written: dict[str, WrittenSource] = {}
     for file in files:
         columns, settings = dict(file.layout.columns), dict(file.layout.settings)
@@ -246,13 +257,20 @@ def data_request(request: CloneRequest, files: Sequence[DataFile]) -> CloneReque
                 columns, settings = {**columns, "gold": file.evidence}, {**settings, "gold_in": f"{file.name}_texts"}
         layout = _stated(Layout(columns, settings), file.given)
         written[file.argument] = _written(file.argument, file, request, layout)
-    language = request.language
-    if language is None and not request.origin and not any(file.kind in ("triples", "rdf") for file in files):
-        language, seen = guess_language([text for file in files for text in file.texts])
-        if not language:
-            raise _unclear_language(files[0].given, seen)
-    card = plain_card(request.name, newest_day([file.given for file in files]))
-    return replace(request, sources=(*request.sources, *written), language=language, written=written, card=card)
+    sources, card = (*request.sources, *written), plain_card(request.name)
+    return replace(request, sources=sources, language=language, written=written, card=card)
+
+
+def _origin_of_texts(language: str, path: Path, recipes: Sequence[str] | None) -> str:
+    """The recipe whose rules find claims in texts of a language."""
+    library, short = RecipeIndex(find_roots(recipes or ())), language.partition("-")[0]
+    if library.paths_of(f"recipe/guideline_{short}") and library.paths_of(f"rules/{short}_guideline"):
+        return f"guideline_{short}"
+    known = [name.partition("_")[0] for name in library.option_names("rules") if name.endswith("_guideline")]
+    hint = f"give a file of questions, claims or triples beside it; rules find claims in texts in {', '.join(known)}"
+    hint += " only, and a model in Chinese ones with --from guideline_zh"
+    raise RecipeError([Problem(f"texts alone hold no questions, and no rules find claims in {language}",
+                               where=f"--data {path}", hint=hint)])  # fmt: skip
 
 
 def _unclear_language(path: Path, seen: str) -> RecipeError:
@@ -294,7 +312,7 @@ def _graph(request: CloneRequest, sources: Sequence[WrittenSource], library: Rec
     language = request.language or next(iter(tags), "") or language_of(triples, library, guess)
     if not language:
         raise _unclear_language(files[0], seen)
-    return language, graph_parts(request.name, language, triples, library, newest_day(files))
+    return language, graph_parts(request.name, language, triples, library)
 
 
 def _guessed_language(facts: LanguageFacts) -> Sequence[Problem]:

@@ -72,7 +72,7 @@ def read_sample(path: Path, *, repeats: bool = False) -> FileSample:
         return FileSample(_parquet(path))
     if form == "xlsx":
         return _with_header(_sheet(path), {}, repeats=repeats)
-    settings = _encoding(path)
+    settings = encoding_settings(path)
     encoding = str(settings.get("encoding", "utf-8"))
     start = read_given_file(path)[:4096].decode(encoding, errors="ignore").lstrip("\ufeff \t\r\n")[:1]
     if start in ("{", "["):
@@ -80,20 +80,12 @@ def read_sample(path: Path, *, repeats: bool = False) -> FileSample:
     return _table(path, encoding, settings, form, repeats=repeats)
 
 
-def plain_text_settings(path: Path) -> dict[str, Any] | None:
-    """The settings that read a file as running text; ``None`` if its name or its lines say that it is a table.
-
-    Raises:
-        UnclearLayoutError: The encoding cannot be told.
-    """
-    if path.suffix.lower() not in (".txt", ".md"):
-        return None
+def is_running_text(path: Path) -> bool:
+    """Whether a text is no table, by its lines."""
     with suppress(UnclearLayoutError):
         read_sample(path)
-        return None
-    settings = _encoding(path)
-    text = read_given_file(path).decode(settings.get("encoding", "utf-8"))
-    return settings | ({"unit": "block"} if re.search(r"\S[ \t]*\r?\n[ \t]*\r?\n[ \t]*\S", text) else {})
+        return False
+    return True
 
 
 def preamble_records(path: Path) -> list[dict[str | int, Any]]:
@@ -104,7 +96,8 @@ def preamble_records(path: Path) -> list[dict[str | int, Any]]:
     return [{name: cell for name, cell in zip(names, row, strict=True) if name} for row in rows[at + 1 :] if names]
 
 
-def _encoding(path: Path) -> dict[str, Any]:
+def encoding_settings(path: Path) -> dict[str, Any]:
+    """The setting that reads a text whose encoding is not UTF-8; UnclearLayoutError if several fit."""
     data = read_given_file(path)
     if len(data) > _LARGEST:
         raise UnclearLayoutError("the file is too large to look into")

@@ -74,12 +74,12 @@ class CardSpec(Spec):
     summary: str
     licence: str
     """Licence of the benchmark itself; never invented."""
-    correct_as_of: str
-    """Date until which the knowledge was checked, ISO 8601 (2025-01-31)."""
     intended_use: tuple[str, ...]
     not_for: tuple[str, ...]
     limitations: tuple[str, ...] = ()
     personal_data: str
+    correct_as_of: str = ""
+    """Date until which the knowledge was checked, ISO 8601 (2025-01-31); empty: nobody has said one."""
     citation: str = ""
     deviations: tuple[str, ...] = ()
     """Differences from the paper that the recipe follows."""
@@ -90,7 +90,8 @@ class CardSpec(Spec):
     @field_validator("correct_as_of")
     @classmethod
     def _date(cls, value: str) -> str:
-        date.fromisoformat(value)
+        if value:
+            date.fromisoformat(value)
         return value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Annotated, Literal
@@ -12,7 +12,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from benchbuilder.config import Spec
-from benchbuilder.core import Regex, Span, all_numbers, find_all, to_half_width
+from benchbuilder.core import Regex, Span, all_numbers, find_all, has_match, to_half_width
+from benchbuilder.steps.language.bounds import NumericBound, Side, bound_before
 from benchbuilder.steps.language.edits import replace_span
 
 _DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
@@ -70,13 +71,73 @@ class ChangedNumber:
     span: Span
 
 
-def change_number(text: str, known: str, rules: NumberChanges, seed: str) -> ChangedNumber | NumberFault:
+@dataclass(frozen=True, slots=True)
+class NumberContext:
+    """What is known about the numbers of documents.
+
+    `bounds` say on which side of *at least* and the like a number is wrong; without one, such a number is no exact
+    value. Before a number that may change, one of `asserted` is found, if there are any, and none of `not_asserted`;
+    `measured` is a pattern of what stands right after it, empty: anything. `measures` are all numbers of the documents
+    with what `measured` finds after them: none is a new number, and none is 1, for the unit of that has another form.
+    """
+
+    bounds: Sequence[NumericBound] = ()
+    asserted: Sequence[Regex] = ()
+    not_asserted: Sequence[Regex] = ()
+    measured: Regex = ""
+    measures: Collection[str] = ()
+
+    def may_change(self, span: Span, text: str) -> bool:
+        """Whether the number in `span` stands where another one makes the text wrong."""
+        old = span.slice_of(text)
+        is_measured = not self.measured or (bool(_measure(self.measured, text[span.end :])) and old != "1")
+        before = to_half_width(text[: span.start])
+        is_asserted = not self.asserted or any(has_match(pattern, before) for pattern in self.asserted)
+        return is_measured and is_asserted and not any(has_match(pattern, before) for pattern in self.not_asserted)
+
+    def side(self, text: str, span: Span) -> Side:
+        """The side on which another number in place of that in `span` is wrong; empty without a bound."""
+        behind = (bound for bound in self.bounds if bound.answer
+                  and has_match(rf"\A(?s:.{{{span.end}}})(?:{bound.answer})", text))  # fmt: skip
+        found = next(behind, None)
+        return found.wrong if found is not None else bound_before(to_half_width(text[: span.start]), self.bounds)
+
+    def allows(self, span: Span, text: str, new: str) -> bool:
+        """Whether a statement with `new` in place of `span` is wrong, as far as the documents tell."""
+        old, side = span.slice_of(text), self.side(text, span)
+        if not new[0].isdigit():
+            return not side
+        if (side and (side == "higher") != (_value(new) > _value(old))) or (self.measured and new == "1"):
+            return False
+        return f"{_value(new)}{_measure(self.measured, text[span.end :])}" not in self.measures
+
+
+def measures_of(text: str, measured: Regex) -> Iterator[str]:
+    """Each number of `text` with its measure, in one form."""
+    for match in _DIGITS.finditer(to_half_width(text)):
+        yield f"{_value(match[0])}{_measure(measured, text[match.end() :])}"
+
+
+def _measure(measured: Regex, after: str) -> str:
+    """What `measured` finds at the start of `after`, in one form."""
+    found = next((span for span in find_all(measured, after[:40]) if span.start == 0), None) if measured else None
+    return found.slice_of(after).strip().casefold() if found is not None else ""
+
+
+def _value(number: str) -> Decimal:
+    return Decimal(to_half_width(number).replace(",", "")).normalize()
+
+
+def change_number(
+    text: str, known: str, rules: NumberChanges, seed: str, context: NumberContext | None = None
+) -> ChangedNumber | NumberFault:
     """`text` with one number changed, by `seed`; or why none can be.
 
     The unit, the digits behind the point and the zeros at the end stay. No new number stands in `text` or in `known`
     (the paragraph that the text rests on).
     """
-    numbers = list(_numbers(text, rules))
+    context = context or NumberContext()
+    numbers = [found for found in _numbers(text, rules, context) if context.may_change(found[0], text)]
     exact = [span for span, is_exact in numbers if is_exact]
     if not exact:
         return "vague_number" if numbers else "no_number"
@@ -87,7 +148,8 @@ def change_number(text: str, known: str, rules: NumberChanges, seed: str) -> Cha
     for span in exact:
         old = span.slice_of(text)
         others = _written(old, rules) if old in written else _digits(old, text[span.end :], rules)
-        free = [new for new in dict.fromkeys(others) if to_half_width(new).replace(",", "") not in taken]
+        free = [new for new in dict.fromkeys(others) if to_half_width(new).replace(",", "") not in taken
+                and context.allows(span, text, new)]  # fmt: skip
         if free:
             new = draw.choice(free)
             place = Span(start=span.start, end=span.start + len(new))
@@ -95,7 +157,7 @@ def change_number(text: str, known: str, rules: NumberChanges, seed: str) -> Cha
     return "in_gold"
 
 
-def _numbers(text: str, rules: NumberChanges) -> Iterator[tuple[Span, bool]]:
+def _numbers(text: str, rules: NumberChanges, context: NumberContext) -> Iterator[tuple[Span, bool]]:
     """The numbers of `text`, and whether each is an exact value."""
     plain = to_half_width(text)
     names = [span for pattern in rules.names for span in find_all(pattern, text)]
@@ -112,7 +174,7 @@ def _numbers(text: str, rules: NumberChanges) -> Iterator[tuple[Span, bool]]:
         vague = any(_touches(pattern, before, at_end=True) for pattern in rules.vague_before)
         vague = vague or any(_touches(pattern, after, at_end=False) for pattern in rules.vague_after)
         in_range = bool(_DASH.match(after)) or bool(re.search(r"[~〜～\-–—－−]\s*\Z", before))
-        yield span, not vague and not in_range
+        yield span, (not vague or bool(context.side(text, span))) and not in_range
 
 
 def _stands_alone(text: str, start: int, end: int, rules: NumberChanges) -> bool:

@@ -39,7 +39,7 @@ CASES: dict[str, tuple[str, str]] = {
         error: 1 problem in the recipe
         - a recipe of this name exists already
             found:   recipes/recipe/garden.yaml
-            hint:    choose another name
+            hint:    choose another name, or give --overwrite
         """,
     ),
     "name and language": (

@@ -206,7 +206,8 @@ REFUSED = [
     ("ids.tsv", "head\trelation\ttail\nQ1\tP1\tQ2\nQ3\tP1\tQ4\n", "numbers of things", "names of the things"),
     ("words.csv", exam([("Zorb?", "blip", "blap", "blop"), ("Zarb?", "plip", "plap", "plop")], ",", "question A B C k"),
      "frequent words of", "--language xx"),
-    ("prose.txt", "Only a text, and no question of any kind.\n\nThe second block of it.\n", "", "beside it"),
+    ("prosa.txt", "Das ist nur ein Text und keine Frage von irgendeiner Art.\n\nUnd das ist der zweite Teil.\n",
+     "no rules find claims in de", "beside it"),
     ("odd.csv", "shape,size\nround,9\nflat,8\nround,7\n", "as multiple-choice questions", "name its columns"),
     ("answers.jsonl", table([row[:2] for row in SWAHILI], "question", "answer"), "in Swahili", "--columns wrong=COL"),
 ]  # fmt: skip

@@ -139,7 +139,7 @@ def test_statements_by_example_are_used_once_their_rule_is_accepted(
 def test_nothing_of_another_language_is_left_and_every_file_has_the_name(here: Path) -> None:
     assert main(["new", "ahuike", "--language", "ig"]) == 0
     files = [path.relative_to(here) for path in here.joinpath("recipes").rglob("*") if path.is_file()]
-    assert len(files) == 6
+    assert len(files) == 7
     assert all("ahuike" in str(path) for path in files)
     forms = yaml.safe_load((here / "recipes/forms/ahuike.yaml").read_text("utf-8"))
     assert {value for value in forms.values() if isinstance(value, str)} == {"???"}

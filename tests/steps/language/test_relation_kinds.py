@@ -94,7 +94,7 @@ def test_lists_for_a_recipe_hold_what_is_not_checkable() -> None:
         ("zh", "可治疗", ["头痛", "咳嗽"], "可以说{head}{relation}{tail}。"),
         ("en", "drug_class", ["opioid", "antibiotic"], "The drug class of {head} is {tail}."),
         ("en", "side effects", ["rash", "nausea"], "The {relation} of {head} include {tail}."),
-        ("en", "caused by", ["rash", "nausea"], "It is a fact that {head} is {relation} {tail}."),
+        ("en", "caused by", ["rash", "nausea"], "One thing that {head} is {relation} is {tail}."),
         ("en", "hasSideEffect", ["rash", "nausea"], "The side effect of {head} includes {tail}."),
         ("fr", "classe", ["x", "y"], "Pour {head}, la réponse à la rubrique « {relation} » est {tail}."),
     ],

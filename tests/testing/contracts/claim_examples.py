@@ -59,12 +59,21 @@ def definitions() -> tuple[Any, dict[str, Table[Any]]]:
     """Paragraphs with and without a definition, and the bundled Chinese patterns."""
     words = ["recipe=guideline_zh", "rules=[zh_documents,zh_definitions]"]
     spec = load_recipe(words, cwd=Path("/nowhere"), environ={}).recipe.steps["definitions"]
-    texts = ("李斯特菌是一种细菌。", "今天天气很好。", "绿豆是一种豆科植物，产于南方。")
+    return spec, _pages("zh", "李斯特菌是一种细菌。", "今天天气很好。", "绿豆是一种豆科植物，产于南方。")
+
+
+def guideline() -> tuple[Any, dict[str, Table[Any]]]:
+    """Paragraphs with claims by the bundled English patterns, one that fails a check, and one without any."""
+    texts = ("Food: Fish | Time: 15 seconds", "Cook fish at 63 °C. It must rest for 5 minutes.", "Fish is good.")
+    return bundled("guideline_en").steps["find_claims"], _pages("en", *texts)
+
+
+def _pages(language: str, *texts: str) -> dict[str, Table[Any]]:
     rows = [
         Passage.build(
             base="example", document="example", text=text, origin=Origin(file="pages.jsonl", line=line),
-            produced_by=ProducedBy(rule="example"), language="zh", partition="example",
+            produced_by=ProducedBy(rule="example"), language=language, partition="example",
         )
         for line, text in enumerate(texts, 1)
     ]  # fmt: skip
-    return spec, {"each": Table.of(rows, Passage)}
+    return {"each": Table.of(rows, Passage)}

@@ -12,7 +12,7 @@ import pytest
 import tiny_encoders
 import tiny_models
 import yaml
-from claim_examples import answered, claims, definitions, ordered
+from claim_examples import answered, claims, definitions, guideline, ordered
 from form_examples import shown
 from kind_sample import Sample, every, in_tiers, load
 from several_examples import bundled, right_options, several_answers
@@ -281,6 +281,7 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "deny": _deny,
     "false_claims": lambda _: _without_model(claims("false_claims")),
     "definitions": lambda _: definitions(),
+    "find_claims": lambda _: guideline(),
     "state_claim": lambda _: claims("state_claims"),
     "order_claims": lambda _: ordered("order_claims"),
     "order_questions": lambda _: ordered("order_questions"),

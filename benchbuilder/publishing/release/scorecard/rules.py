@@ -312,6 +312,11 @@ def _licence(facts: BuildFacts) -> Finding:
     )
 
 
+def _knowledge_date(facts: BuildFacts) -> Finding:
+    day = facts.material.loaded.whole.card.correct_as_of
+    return _stated(bool(day), day, _seen("empty", keys="card.correct_as_of"))
+
+
 def _citation(facts: BuildFacts) -> Finding:
     recipe = facts.material.loaded.whole
     there = bool(recipe.card.citation or recipe.release.authors)
@@ -363,7 +368,7 @@ RULES: Mapping[str, Rule] = {
     "licence": _licence,
     "citation": _citation,
     "limitations": _limits,
-    "knowledge_date": lambda facts: Finding("yes", facts.material.loaded.whole.card.correct_as_of),
+    "knowledge_date": _knowledge_date,
     "local_models": lambda _: Finding("yes", "benchbuild evaluate, benchbuild export"),
     "contact": _contact,
 }
