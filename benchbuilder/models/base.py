@@ -57,6 +57,8 @@ class Usage:
     completion: Annotated[int, Field(ge=0)]
     cached: Annotated[int, Field(ge=0)] = 0
     """Prompt tokens that came from the cache of the service."""
+    reasoning: Annotated[int, Field(ge=0)] = 0
+    """Tokens of the reply that are reasoning; `completion` contains them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ class VerdictScorer(Scorer):
     """
 
     kind: ClassVar[str] = "verdict"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[KindSpec]] = VerdictSpec
     reasons: ClassVar[Mapping[str, str]] = {
         "no_verdict_asked": "The item is no yes/no question, or which verdict is right is not known.",

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from benchbuilder.core import parse_json
+from benchbuilder.core import parse_json, split_reasoning
 from benchbuilder.models.base import ASK_FOR_JSON, Reply, ReplyOutcome, Request, Usage
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def read_completion(body: str) -> Reply:
     """Parse a chat completion.
 
     An error about a content filter is a reply with the outcome ``filtered``. The reasoning before an answer (a separate
-    field, or ``<think>`` at the start of the content) is left out of the text; its tokens are counted.
+    field, or the start of the content) is left out of the text; its tokens are counted.
 
     Raises:
         ValueError: The body is not a chat completion; the message shows an excerpt.
@@ -167,19 +167,23 @@ def valid_text(text: str) -> str:
 
 
 def _without_thoughts(text: str) -> str:
-    if not text.lstrip().startswith("<think>"):
-        return text
-    return text.partition("</think>")[2].lstrip()
+    thoughts, answer = split_reasoning(text)
+    return answer or "" if thoughts else text
 
 
 def _usage(data: Any) -> Usage | None:
     usage: Any = data.get("usage")
     if not isinstance(usage, dict):
         return None
-    details: Any = usage.get("prompt_tokens_details")
-    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else 0
     prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    return Usage(prompt, completion, cached) if prompt or completion else None
+    cached = _detail(usage, "prompt_tokens_details", "cached_tokens")
+    reasoning = min(completion, _detail(usage, "completion_tokens_details", "reasoning_tokens"))
+    return Usage(prompt, completion, cached, reasoning) if prompt or completion else None
+
+
+def _detail(usage: dict[str, Any], part: str, name: str) -> int:
+    details: Any = usage.get(part)
+    return _count(details.get(name)) if isinstance(details, dict) else 0
 
 
 def _count(value: Any) -> int:

@@ -179,6 +179,8 @@ def test_a_schema_can_be_asked_for_in_words(structured: str):
         (completion("ok", message={"reasoning_content": "let me think"}), "ok", "complete"),
         (completion("<think>\nhm</think>\n\n好的。"), "好的。", "complete"),
         (completion("<think>\nhm", finish="length"), "", "truncated"),
+        (completion("[THINK]hm[/THINK]好的。"), "好的。", "complete"),
+        (completion("标签<think>的意思是思考。"), "标签<think>的意思是思考。", "complete"),
         (completion("a\ud800b"), "a\ufffdb", "complete"),  # half a pair, which JSON can escape
         ('{"error": {"code": "content_filter", "message": "no"}}', "", "filtered"),
         ('{"error": {"code": "400", "innererror": {"code": "ResponsibleAIPolicyViolation"}}}', "", "filtered"),
@@ -193,6 +195,9 @@ def test_tokens_are_those_of_the_service():
     counted = {"prompt_tokens": 30, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 16}}
     assert model().read(completion(usage=counted)).usage == Usage(30, 9, 16)
     assert model().read(completion(usage={"prompt_tokens": 3, "completion_tokens": 1})).usage == Usage(3, 1)
+    thought = counted | {"completion_tokens_details": {"reasoning_tokens": 7}}
+    assert model().read(completion(usage=thought)).usage == Usage(30, 9, 16, 7)
+    assert model().read(completion(usage=counted | {"completion_tokens_details": None})).usage == Usage(30, 9, 16)
     for unknown in (None, {}, {"prompt_tokens": None}, {"prompt_tokens": True}, {"prompt_tokens": -1}, "many"):
         assert model().read(completion(usage=unknown)).usage is None
 
