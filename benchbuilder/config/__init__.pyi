@@ -73,6 +73,7 @@ from .spec.base import open_casing as open_casing
 from .spec.base import open_word_forms as open_word_forms
 from .spec.evaluation import BUILT_WORDING as BUILT_WORDING
 from .spec.evaluation import EvaluationSpec as EvaluationSpec
+from .spec.evaluation import PenaltySpec as PenaltySpec
 from .spec.evaluation import TrainingSpec as TrainingSpec
 from .spec.evaluation import WordingsSpec as WordingsSpec
 from .spec.forms import AmongSentence as AmongSentence

@@ -123,7 +123,7 @@ def misleading_answers(
         cut: How many of them reached the limit of new tokens.
         limit: The limit in tokens; None if the service sets it.
         asked: The number of its answers to true/false questions.
-        without: How many of these have no verdict: invalid, refused, empty or filtered.
+        without: How many of these have no verdict: invalid, abstained, refused, empty or filtered.
     """
     found: list[str] = []
     if cut > _MANY_CUT * answers:
