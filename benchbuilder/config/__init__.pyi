@@ -86,6 +86,7 @@ from .spec.model import BatchSpec as BatchSpec
 from .spec.model import HostedSpec as HostedSpec
 from .spec.model import ModelSpec as ModelSpec
 from .spec.model import PositiveCount as PositiveCount
+from .spec.model import ReasoningSpec as ReasoningSpec
 from .spec.model import Sampling as Sampling
 from .spec.model import without_batching as without_batching
 from .spec.pressure import CONTROL as CONTROL

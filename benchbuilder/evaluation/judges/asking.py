@@ -31,7 +31,9 @@ from benchbuilder.evaluation.parsing.score_replies import (
 from benchbuilder.models import Message, Prompt, Reply, Request, read_prompt, render_prompt
 from benchbuilder.steps import ReplyFault, model_identity
 
-_OUTCOMES = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")}
+_OUTCOMES = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")} | {
+    "thought_out": "reply_truncated"
+}
 _FINAL = ("reply_refused", "reply_filtered")
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.config import KindSpec, PromptRef, Sampling, Slot, StepSpec
+from benchbuilder.config import KindSpec, PromptRef, ReasoningSpec, Sampling, Slot, StepSpec
 from benchbuilder.core import (
     Answer,
     AnswerOutcome,
@@ -40,11 +41,13 @@ class AskModelStep(ModelMap):
     """Puts a prompt to the model under evaluation and keeps the reply as an answer, whatever it is.
 
     Refusals, empty replies and truncated replies are answers too, distinguished by their outcome. Reasoning before the
-    answer is removed; a reply that ends within its reasoning is ``truncated`` and empty. Prompts see only the fields
-    that the item's payload releases (`Payload.prompt_fields`). `produced_by` of the answer names the model that the
-    service says it used.
+    answer is removed; a reply that ends within its reasoning is ``thought_out`` or ``truncated``, and empty. The former
+    is asked again once, with twice the tokens for thinking, if `reasoning.retry` of the model says so. Prompts see only
+    the fields that the item's payload releases (`Payload.prompt_fields`). `produced_by` of the answer names the model
+    that the service says it used.
     """
 
+    version: ClassVar[int] = 2
     output: ClassVar[type[Row] | None] = Answer
     prompt_variables: ClassVar[Mapping[str, str]] = {
         "question": "the question with its context",
@@ -72,12 +75,13 @@ class AskModelStep(ModelMap):
         messages = (Message("user", user),)
         if self._system is not None:
             messages = (Message("system", render_prompt(self._system, values)), *messages)
-        reply = yield Request(
-            messages,
-            self.spec.sampling.explicit_settings(),
-            sample=earlier_repeats(item),
-            expected=case.right + "".join(case.evidence[:2]),
+        settings = self.spec.sampling.explicit_settings()
+        request = Request(
+            messages, settings, sample=earlier_repeats(item), expected=case.right + "".join(case.evidence[:2])
         )
+        reply = yield request
+        if reply.outcome == "thought_out" and (limit := self._longer_limit(settings)):
+            reply = yield replace(request, sampling={**settings, "max_new_tokens": limit})
         text = strip_reasoning(reply.text)
         outcome: AnswerOutcome = reply.outcome if text is not None else "truncated"
         if outcome == "complete" and not (text or "").strip():
@@ -86,6 +90,13 @@ class AskModelStep(ModelMap):
         return Answer.child(
             row, produced_by=produced_by, model=self.spec.name, text=(text or "").strip(), outcome=outcome
         )
+
+    def _longer_limit(self, settings: Mapping[str, Any]) -> int:
+        """The limit of the answer with which the model gets twice its tokens for thinking; 0: it is not asked again."""
+        reasoning: ReasoningSpec | None = getattr(self.spec.model, "reasoning", None)
+        if reasoning is None or not reasoning.retry or "max_new_tokens" not in settings:
+            return 0
+        return int(settings["max_new_tokens"]) + reasoning.allowance  # the model adds the allowance once more
 
 
 class AnswerItems(AskModelStep):

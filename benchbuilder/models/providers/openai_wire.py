@@ -114,7 +114,7 @@ def read_completion(body: str) -> Reply:
         content, refusal = message.get("content"), message.get("refusal")
     except (LookupError, TypeError, AttributeError):
         raise ValueError(f"the answer is not a chat completion: {body_excerpt(body)}") from None
-    text = valid_text(_without_thoughts(_text(content, body)))
+    thoughts, text = _split(message, _text(content, body))
     finish = choice.get("finish_reason")
     outcome: ReplyOutcome = "complete" if text.strip() else "empty"
     if isinstance(refusal, str) and refusal:
@@ -122,8 +122,8 @@ def read_completion(body: str) -> Reply:
     elif finish == "content_filter":
         outcome = "filtered"
     elif finish in ("length", "max_tokens"):
-        outcome = "truncated"
-    return Reply(text, outcome, _usage(data), model=_named_model(data.get("model")))
+        outcome = "truncated" if text.strip() else "thought_out"
+    return Reply(text, outcome, _usage(data), model=_named_model(data.get("model")), thoughts=thoughts)
 
 
 def _named_model(name: Any) -> str:
@@ -166,9 +166,12 @@ def valid_text(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _without_thoughts(text: str) -> str:
-    thoughts, answer = split_reasoning(text)
-    return answer or "" if thoughts else text
+def _split(message: Mapping[str, Any], content: str) -> tuple[str, str]:
+    """The thoughts of a reply (a field, under either of its names, or the start of the content), and its text."""
+    fields = (message.get(name) for name in ("reasoning_content", "reasoning"))
+    given = next((field for field in fields if isinstance(field, str) and field), "")
+    thoughts, answer = split_reasoning(content)
+    return valid_text(given or thoughts), valid_text(answer or "" if thoughts else content)
 
 
 def _usage(data: Any) -> Usage | None:
