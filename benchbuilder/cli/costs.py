@@ -63,6 +63,8 @@ def quote_notes(quote: Quote) -> Iterator[str]:
     for step in quote.steps:
         if step.completion_tokens.at_most is None:
             yield f"{step.step}: nothing limits its replies; sampling.max_new_tokens would"
+        if step.thinking_unknown:
+            yield f"{step.step}: thinking is not in the estimate: unknown, could be up to the limit"
         if step.refused:
             rows, them = ("row goes", "it") if step.refused == 1 else ("rows go", "them")
             yield f"{step.step}: {step.refused:,} {rows} on by a real reply only: later steps are quoted without {them}"

@@ -16,9 +16,14 @@ from benchbuilder.publishing import HARNESSES, ExportRequest, export_benchmark
 def run(args: argparse.Namespace, console: Console) -> int:
     """Write the exports, and say where they are."""
     harnesses, overrides = split_harnesses(args.overrides)
+    named = [word.partition("=")[2] for word in overrides if word.startswith("judge=")]
+    overrides = [word for word in overrides if not word.startswith("judge=")]
+    judge = "" if named[-1:] in ([], ["none"]) else named[-1]
     loaded = load_recipe(overrides, recipes=args.recipes)
     release, output = (None if text is None else Path(text) for text in (args.release, args.output))
-    exports = export_benchmark(ExportRequest(loaded, harnesses, Path.cwd(), release, output))
+    exports = export_benchmark(
+        ExportRequest(loaded, harnesses, Path.cwd(), release, output, judge if judge != "none" else "")
+    )
     for task in exports[0].benchmark.tasks:
         examples = f", {count_phrase(len(task.examples), 'example')} for prompts" if task.examples else ""
         print_line(console, f"{task.name}: {count_phrase(len(task.rows), 'question')}{examples}")
@@ -26,6 +31,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
         print_line(console, f"left out: {config}: {why}")
     for note in exports[0].benchmark.notes:
         print_line(console, f"note: {note}")
+    if (carried := exports[0].benchmark.judge) is not None:
+        print_line(
+            console,
+            f"judge {carried.name}: a whole run judges {carried.items:,} replies, about {carried.tokens:,} tokens each",
+        )
     for export in exports:
         print_line(console, f"{export.harness}: {display_path(export.folder / 'README.md')} says how to run it")
     return 0

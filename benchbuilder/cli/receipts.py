@@ -16,7 +16,11 @@ def receipt_lines(receipts: Sequence[Receipt]) -> Iterator[str]:
     for (model, _), group in models.items():
         calls, batched = sum(r.calls for r in group), sum(r.batched for r in group)
         if calls:
-            tokens = f"{sum(r.prompt_tokens for r in group):,} + {sum(r.completion_tokens for r in group):,} tokens"
+            thought = sum(r.reasoning_tokens for r in group)
+            about = "about " if any(r.reasoning_estimated for r in group) else ""
+            thinking = f" (of which thinking {about}{thought:,})" if thought else ""
+            written = sum(r.completion_tokens for r in group)
+            tokens = f"{sum(r.prompt_tokens for r in group):,} + {written:,} tokens{thinking}"
             in_batches = f" ({batched:,} in batches)" if batched else ""
             replies = "reply" if calls == 1 else "replies"
             yield f"{calls:,} {replies} by {model}{in_batches} over all runs, {tokens}, {paid_text(group, model)}"

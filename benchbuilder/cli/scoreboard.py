@@ -55,7 +55,7 @@ def print_scoreboard(console: Console, board: Scoreboard, receipts: Sequence[Rec
         receipts: What their answers cost, in whatever wording and phase.
     """
     say = partial(print_line, console)
-    columns = [*(_metrics(board) or _means(board)), *_counts(board), *_costs(board, receipts)]
+    columns = [*(_metrics(board) or _means(board)), *_counts(board), *_abstentions(board), *_costs(board, receipts)]
     width = console.width if console.is_terminal else _WIDE
     say()
     for warning in board.warnings(page_texts(DEFAULT_LANGUAGE)):
@@ -136,9 +136,26 @@ def _counts(board: Scoreboard) -> list[_Column]:
         _Column(
             "invalid",
             [f"{score.without:,}/{score.answered:,}" for score in board.scores],
-            "invalid: invalid, refused, empty and filtered answers, which count as wrong, of all answers",
+            "invalid: invalid, abstained, refused, empty and filtered answers, which count as wrong, of all answers",
         ),
     ]
+
+
+def _abstentions(board: Scoreboard) -> list[_Column]:
+    """How often each system says that it does not know, and a score in which a wrong answer costs."""
+    columns: list[_Column] = []
+    for table in board.abstentions:
+        names = [score.system.display_name for score in board.scores]
+        columns += [
+            _Column(head, [_share(table.cell(name, key)) for name in names], about)
+            for key, head, about in (
+                ("attempted", "right of\nattempted %", "right of attempted: without abstentions, refusals and silence"),
+                ("abstention", "abstained\n%", "abstained: answers that say they do not know, and refusals, of all"),
+                ("wrong", "wrong\n%", "wrong: answers with the wrong verdict, of all"),
+                ("penalty", "penalty\n%", "penalty: the mean of the weights of evaluation.penalty"),
+            )
+        ]
+    return columns
 
 
 def _costs(board: Scoreboard, receipts: Sequence[Receipt]) -> list[_Column]:

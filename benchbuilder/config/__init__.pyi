@@ -73,6 +73,7 @@ from .spec.base import open_casing as open_casing
 from .spec.base import open_word_forms as open_word_forms
 from .spec.evaluation import BUILT_WORDING as BUILT_WORDING
 from .spec.evaluation import EvaluationSpec as EvaluationSpec
+from .spec.evaluation import PenaltySpec as PenaltySpec
 from .spec.evaluation import TrainingSpec as TrainingSpec
 from .spec.evaluation import WordingsSpec as WordingsSpec
 from .spec.forms import AmongSentence as AmongSentence
@@ -85,6 +86,7 @@ from .spec.model import BatchSpec as BatchSpec
 from .spec.model import HostedSpec as HostedSpec
 from .spec.model import ModelSpec as ModelSpec
 from .spec.model import PositiveCount as PositiveCount
+from .spec.model import ReasoningSpec as ReasoningSpec
 from .spec.model import Sampling as Sampling
 from .spec.model import without_batching as without_batching
 from .spec.pressure import CONTROL as CONTROL

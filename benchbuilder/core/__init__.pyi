@@ -244,6 +244,7 @@ from .text.plain_yaml import parse_plain_yaml as parse_plain_yaml
 from .text.punctuation import Casing as Casing
 from .text.punctuation import case_letters as case_letters
 from .text.punctuation import strip_wrapping as strip_wrapping
+from .text.replies import split_reasoning as split_reasoning
 from .text.replies import strip_reasoning as strip_reasoning
 from .text.replies import strip_reply_framing as strip_reply_framing
 from .text.scripts import ScriptCounts as ScriptCounts

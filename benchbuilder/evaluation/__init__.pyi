@@ -71,6 +71,8 @@ from .judge_training.storage import judge_spec as judge_spec
 from .judge_training.storage import load_validation_run as load_validation_run
 from .judge_training.train import train_judge as train_judge
 from .judge_training.untrained import validation_run_from_scores as validation_run_from_scores
+from .judges.asking import ChatJudge as ChatJudge
+from .judges.asking import ChatJudgeSpec as ChatJudgeSpec
 from .judges.base import AskingJudge as AskingJudge
 from .judges.base import Case as Case
 from .judges.base import Example as Example

@@ -51,6 +51,7 @@ from .providers.openai_tuning import CLOSING as CLOSING
 from .providers.openai_tuning import JobOrder as JobOrder
 from .providers.openai_tuning import JobState as JobState
 from .providers.openai_tuning import OpenAITuning as OpenAITuning
+from .providers.openai_wire import request_payload as request_payload
 from .providers.replay import RecordedReply as RecordedReply
 from .providers.replay import write_replies as write_replies
 from .providers.weights_digest import file_sha256 as file_sha256

@@ -16,7 +16,8 @@ from benchbuilder.config import KindSpec
 MessageRole = Literal["system", "user", "assistant"]
 ASK_FOR_JSON = "Answer with one JSON object that satisfies this JSON Schema, and with nothing else: "
 """Precedes the schema in a message if the backend does not receive the schema itself."""
-ReplyOutcome = Literal["complete", "truncated", "empty", "refused", "filtered"]
+ReplyOutcome = Literal["complete", "truncated", "thought_out", "empty", "refused", "filtered"]
+"""``thought_out``: the limit of tokens came before the answer began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +58,16 @@ class Usage:
     completion: Annotated[int, Field(ge=0)]
     cached: Annotated[int, Field(ge=0)] = 0
     """Prompt tokens that came from the cache of the service."""
+    reasoning: Annotated[int, Field(ge=0)] = 0
+    """Tokens of the reply that are reasoning; `completion` contains them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The answer of a model. `usage` is ``None`` if unknown; `assumed` marks the placeholder of a quote.
 
-    `model` is the name of the model that the service says it used; empty if it says none.
+    `model` is the name of the model that the service says it used; empty if it says none. `thoughts` is the reasoning
+    before the text, if the service gives it.
     """
 
     text: str
@@ -71,6 +75,7 @@ class Reply:
     usage: Usage | None = None
     assumed: bool = False
     model: str = ""
+    thoughts: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,10 @@ class Receipt:
     outcomes: Mapping[str, int]
     pending: int = 0
     """Unanswered requests in unfinished batches: their replies may still come."""
+    reasoning_tokens: int = 0
+    """The tokens of `completion_tokens` that are reasoning."""
+    reasoning_estimated: bool = False
+    """Whether some of them are our own count, because the service gave the reasoning and not its tokens."""
 
 
 class TransientError(Exception):

@@ -55,7 +55,9 @@ REPAIR_VARIABLES: Mapping[str, str] = {
 }
 """The variables of a repair prompt, besides those of the prompt."""
 _FINAL_REASONS = ("reply_refused", "reply_filtered")
-_REASON_OF_REPLY_OUTCOME = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")}
+_REASON_OF_REPLY_OUTCOME = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")} | {
+    "thought_out": "reply_truncated"
+}
 
 
 class WriterSpec(StepSpec):

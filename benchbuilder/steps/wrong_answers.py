@@ -38,7 +38,9 @@ from benchbuilder.steps.wrong.known import KnownAnswers
 from benchbuilder.steps.wrong.spec import WrongAnswersSpec
 
 _FACT = Fact[QuestionAnswer]
-_FAULTS = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")}
+_FAULTS = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")} | {
+    "thought_out": "reply_truncated"
+}
 _LONGEST_DETAIL = 120
 
 

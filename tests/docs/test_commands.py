@@ -35,6 +35,7 @@ LONG = (
     "clinic_zu.md",
     "compare-recipes-and-builds.md",
     "evaluate-and-judge.md",
+    "evaluate-reasoning-models.md",
     "evaluate-your-models.md",
     "exchange-votes.md",
     "fine-tune-a-judge.md",

@@ -102,6 +102,7 @@ def test_the_carried_reader_reads_as_the_project_does(reader: ModuleType, place:
     for text in [
         *said["affirm"],
         *said["deny"],
+        *said["abstain"],
         *said["neither"],
         "<think>Hm",
         "",
@@ -183,7 +184,12 @@ def test_lm_eval_gets_tasks_by_source_and_a_group(exported: Path) -> None:
     assert files["care_mi"]["task"] == ["care_mi_oe", "care_mi_oe_set", "care_mi_tf"]
     parts = files["care_mi_tf_by_source"]
     assert set(parts["task"]) <= set(files)
-    assert [metric["metric"] for metric in parts["aggregate_metric_list"]] == ["acc", "invalid", "said_yes"]
+    assert [metric["metric"] for metric in parts["aggregate_metric_list"]] == [
+        "acc",
+        "invalid",
+        "abstained",
+        "said_yes",
+    ]
     assert files["care_mi_tf"]["fewshot_split"] == "dev"
     assert "num_fewshot" not in files["care_mi_tf"]  # with 0, --num_fewshot would be ignored
     assert files["care_mi_tf"]["generation_kwargs"]["until"] == []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchbuilder.authoring.dry_run.run import open_dry_run
-from benchbuilder.config import KindSpec, PromptRef
+from benchbuilder.config import KindSpec, PromptRef, ReasoningSpec
 from benchbuilder.core import Dropped, Outcome, create_from_spec
 from benchbuilder.models import (
     ASSUMED_REPLY_TOKENS,
@@ -63,6 +63,7 @@ class StepQuote:
         unpriced: Why no price is known, and what to do about it; empty if there is one.
         reserve_tokens: What a budget must have left for the largest request before it is sent.
         reserve_usd: The same in US dollars.
+        thinking_unknown: Whether the model thinks, and no reply so far shows how much: the expected figures lack it.
     """
 
     step: str
@@ -80,6 +81,7 @@ class StepQuote:
     unpriced: str
     reserve_tokens: int
     reserve_usd: float
+    thinking_unknown: bool = False
 
 
 @dataclass(frozen=True)
@@ -196,6 +198,12 @@ def _repair_rounds(node: Node | None) -> tuple[int, str]:
     return getattr(spec, "repair_rounds", 0), "" if repair is None else read_prompt(repair.path, repair.file).source
 
 
+def _allowance(spec: KindSpec) -> int:
+    """The tokens that a model may spend on thinking."""
+    reasoning: ReasoningSpec | None = getattr(spec, "reasoning", None)
+    return 0 if reasoning is None else reasoning.allowance
+
+
 @dataclass
 class _StepCounts:
     """The requests of one step so far."""
@@ -257,6 +265,7 @@ class _StepCounts:
             unpriced="" if price is not None else "; ".join(why_unpriced(self.model, prices)),
             reserve_tokens=sum(self.reserve),
             reserve_usd=0.0 if price is None else price.worst(*self.reserve),
+            thinking_unknown=self.usual_reply is None and bool(_allowance(self.spec)),
         )
 
     def _usd(self, price: Price, *, batched: bool) -> QuoteRange:

@@ -82,6 +82,24 @@ class WordingsSpec(Spec):
         return sentences
 
 
+class PenaltySpec(Spec):
+    """What the answers to a yes/no question weigh in the penalty score: a wrong one may cost more than none.
+
+    A refusal weighs what an abstention does; an empty or filtered answer weighs what an invalid one does.
+    """
+
+    right: float = 1
+    abstained: float = 0
+    wrong: float = -1
+    invalid: float = 0
+
+    def of(self, label: str) -> float:
+        """The weight of an answer by the label of its verdict."""
+        return {"right": self.right, "wrong": self.wrong, "abstained": self.abstained, "refused": self.abstained}.get(
+            label, self.invalid
+        )
+
+
 class EvaluationSpec(Spec):
     """How models are evaluated.
 
@@ -110,6 +128,8 @@ class EvaluationSpec(Spec):
     scorers: Annotated[dict[str, Any], Slot("scorer")] = {}
     metrics: Annotated[dict[str, Any], Slot("metric")] = {}
     """Summaries of scores for each model, in total and by partition, under the name of their table."""
+    penalty: PenaltySpec = PenaltySpec()
+    """The weights of the penalty score, which is stated beside the accuracy and the abstention rate."""
     judges: Annotated[dict[str, Any], Slot("judge")] = {}
     training: TrainingSpec | None = None
     rubric: FileRef | None = None

@@ -36,6 +36,29 @@ class Sampling(Spec):
         return self.model_dump(mode="json", exclude_none=True)
 
 
+class ReasoningSpec(Spec):
+    """How long a model thinks before it answers.
+
+    `effort` is the service's own word; ``none`` asks for no thinking, ``null`` leaves it to the model. Services count
+    thinking in the limit of new tokens. So what is sent as the limit is `max_new_tokens`, the limit of the answer, and
+    `max_tokens` for thinking. `style` is how the service is told: ``openai`` (reasoning_effort), ``openrouter``
+    (reasoning), or ``vllm`` (enable_thinking of the chat template, and thinking_token_budget); ``auto`` goes by the
+    address.
+    """
+
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    max_tokens: PositiveCount | None = None
+    """Tokens for thinking; ``null``: 8,192, and the service is given no budget."""
+    style: Literal["auto", "openai", "openrouter", "vllm"] = "auto"
+    retry: bool = False
+    """Whether a question is asked once more, with twice the tokens for thinking, if they left none for the answer."""
+
+    @property
+    def allowance(self) -> int:
+        """The tokens for thinking that are added to the limit of the answer."""
+        return 0 if self.effort == "none" else self.max_tokens or 8192
+
+
 class ModelSpec(KindSpec):
     """Settings of every model that answers."""
 

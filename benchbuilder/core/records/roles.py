@@ -146,15 +146,16 @@ class Evidence(Row):
         return self.rank > 0, self.base, self.rank, self.slot, self.id
 
 
-AnswerOutcome = Literal["complete", "truncated", "empty", "refused", "filtered", "missing"]
+AnswerOutcome = Literal["complete", "truncated", "thought_out", "empty", "refused", "filtered", "missing"]
 
 
 class Answer(Row):
     """One answer to one item. `model` is the model's name in the recipe.
 
     The item is the driving parent, or an ancestor if a model answers in several phases. `outcome` is the result of the
-    request: ``complete``, ``truncated`` at the limit of new tokens, ``empty``, ``refused`` by the model, ``filtered``
-    by the service, or ``missing`` in a file of answers. An answer without text is scored and counted too.
+    request: ``complete``, ``truncated`` at the limit of new tokens, ``thought_out`` at that limit before the answer
+    began, ``empty``, ``refused`` by the model, ``filtered`` by the service, or ``missing`` in a file of answers. An
+    answer without text is scored and counted too.
     """
 
     name: ClassVar[str] = "answer"

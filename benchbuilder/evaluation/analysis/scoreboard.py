@@ -17,7 +17,13 @@ from benchbuilder.evaluation.plan import Evaluation
 from benchbuilder.evaluation.results.costs import misleading_answers
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
 from benchbuilder.evaluation.results.run import ScoredAspect, ScorerRole
-from benchbuilder.evaluation.results.stated_metrics import StatedMetric, load_results, stated_metrics
+from benchbuilder.evaluation.results.stated_metrics import (
+    StatedAbstention,
+    StatedMetric,
+    load_results,
+    stated_abstentions,
+    stated_metrics,
+)
 from benchbuilder.evaluation.solvers import ANSWER
 from benchbuilder.evaluation.stats.intervals import Estimate, mean_estimate
 from benchbuilder.pipeline import Store, stored_table
@@ -35,7 +41,7 @@ class SystemScore:
         means: The mean score of each type of items, with an interval over item families.
         known: The number of facts all of whose questions it answered, and answered right.
         facts: The number of facts all of whose questions it answered.
-        without: The number of answers without a verdict: invalid, refused, empty or filtered.
+        without: The number of answers without a verdict: invalid, abstained, refused, empty or filtered.
         answered: The number of items with a score.
     """
 
@@ -58,6 +64,7 @@ class Scoreboard:
         metrics: The metrics of the recipe as the results state them; none if it has none.
         falling: The metrics of which less is better.
         answered: The answers that it is made of.
+        abstentions: The tables of abstentions of the results; none without true/false questions.
         misleading: How many answers of a model were cut off or have no verdict, as `misleading_answers` counts them.
     """
 
@@ -67,6 +74,7 @@ class Scoreboard:
     roles: Mapping[str, ScorerRole] = field(default_factory=dict[str, ScorerRole])
     metrics: tuple[StatedMetric, ...] = ()
     falling: frozenset[str] = frozenset()
+    abstentions: tuple[StatedAbstention, ...] = ()
     misleading: tuple[Mapping[str, Any], ...] = ()
 
     def notes(self, t: PageTexts) -> list[str]:
@@ -89,7 +97,8 @@ def evaluation_scoreboard(evaluation: Evaluation) -> Scoreboard | None:
     board = scoreboard(found, samples=bootstrap.samples, level=bootstrap.level, seed=bootstrap.seed)
     choice = ScorerChoice(evaluation.spec)
     scorers = {measure.scorer for measures in board.measures.values() for measure in measures}
-    metrics = _metrics(evaluation)
+    results = _results(evaluation)
+    metrics = stated_metrics(results) if results and evaluation.spec.metrics else []
     ranked = [line.cells[0].words for metric in metrics[:1] for line in metric.lines if line.block == "own"]
     ranked += [score.system.display_name for score in board.scores]
     falling = {name for name, spec in evaluation.spec.metrics.items() if ScoredAspect(spec.aspect, "", "rule").sign < 0}
@@ -97,7 +106,8 @@ def evaluation_scoreboard(evaluation: Evaluation) -> Scoreboard | None:
         board,
         scores=tuple(sorted(board.scores, key=lambda score: ranked.index(score.system.display_name))),
         roles={scorer: choice.role(scorer) for scorer in scorers},
-        metrics=metrics,
+        metrics=tuple(metrics),
+        abstentions=tuple(stated_abstentions(results)) if results else (),
         falling=frozenset(falling),
         misleading=tuple(_misleading(evaluation, board)),
     )
@@ -127,11 +137,11 @@ def _misleading(evaluation: Evaluation, board: Scoreboard) -> Iterator[Mapping[s
         }
 
 
-def _metrics(evaluation: Evaluation) -> tuple[StatedMetric, ...]:
-    """The metrics of the recipe, from the data file of the results; none if it has none, or writes no results."""
-    outputs = evaluation.spec.outputs.values() if evaluation.spec.metrics else ()
-    files = [evaluation.store.folder / f"{output.file}.json" for output in outputs if isinstance(output, ResultsSpec)]
-    return tuple(stated_metrics(load_results(files[0]))) if files and files[0].exists() else ()
+def _results(evaluation: Evaluation) -> Mapping[str, Any] | None:
+    """The data file of the results; None if the evaluation writes none."""
+    outputs = [output for output in evaluation.spec.outputs.values() if isinstance(output, ResultsSpec)]
+    files = [evaluation.store.folder / f"{output.file}.json" for output in outputs]
+    return load_results(files[0]) if files and files[0].exists() else None
 
 
 def scoreboard(answered: AnsweredItems, *, samples: int, level: float, seed: int) -> Scoreboard:

@@ -12,7 +12,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.core import DataError, GivenParquet, Item, is_blank, parse_json, read_given_file, write_atomically
+from benchbuilder.core import (
+    DataError,
+    GivenParquet,
+    Item,
+    is_blank,
+    parse_json,
+    read_given_file,
+    strip_reasoning,
+    write_atomically,
+)
 from benchbuilder.evaluation.judges.base import Case, ScoringJudge, case_hash, make_case
 from benchbuilder.evaluation.stats.calibration import conformal_interval
 
@@ -88,7 +97,9 @@ def record_cases(records: Sequence[Record], items: Mapping[str, Item[Any]], loca
             cases.append(make_case(item, answer))
         elif isinstance(question, str):
             evidence = tuple(_paragraphs(record.get("evidence")))
-            cases.append(Case(question, answer, evidence, type=str(record.get("type") or "").lower()))
+            cases.append(
+                Case(question, strip_reasoning(answer) or "", evidence, type=str(record.get("type") or "").lower())
+            )
             if not _is_encodable("".join(evidence)):
                 faults.append(f"record {number} has half a character (a lone surrogate) in its evidence")
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -31,7 +31,9 @@ from benchbuilder.evaluation.parsing.score_replies import (
 from benchbuilder.models import Message, Prompt, Reply, Request, read_prompt, render_prompt
 from benchbuilder.steps import ReplyFault, model_identity
 
-_OUTCOMES = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")}
+_OUTCOMES = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")} | {
+    "thought_out": "reply_truncated"
+}
 _FINAL = ("reply_refused", "reply_filtered")
 
 
@@ -117,6 +119,16 @@ class ChatJudge(AskingJudge):
         prompts = (self._prompt, self._system)
         self._tags = sorted({name for prompt in prompts if prompt is not None for name in tag_names(prompt.source)})
         self._criterion, self._bands = ("", []) if spec.rubric is None else read_rubric(spec.rubric, spec.aspect)
+
+    @property
+    def tags(self) -> Sequence[str]:
+        """The names of the tags of its prompts, which are neutralised in texts."""
+        return self._tags
+
+    @property
+    def repair_prompt(self) -> Prompt | None:
+        """The prompt after a reply without a score."""
+        return self._repair
 
     def prompt_values(self, case: Case) -> dict[str, Any]:
         """The values of the prompts' variables (see `prompt_variables`), as plain data."""

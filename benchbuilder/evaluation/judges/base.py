@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from benchbuilder.config import KindSpec
-from benchbuilder.core import Dropped, Item
+from benchbuilder.core import Dropped, Item, strip_reasoning
 from benchbuilder.models import Reply, Request
 
 
@@ -44,7 +44,10 @@ def case_hash(case: Case) -> str:
 
 
 def make_case(item: Item[Any], answer: str) -> Case:
-    """The case of an `answer` to an `item`, from the payload's texts named context, question, answer and evidence."""
+    """The case of an `answer` to an `item`, from the payload's texts named context, question, answer and evidence.
+
+    Reasoning before the answer is left out; of an answer that is only reasoning, nothing is left.
+    """
     texts: dict[str, tuple[str, ...]] = item.payload.texts()
 
     def text(name: str) -> str:
@@ -52,7 +55,7 @@ def make_case(item: Item[Any], answer: str) -> Case:
 
     return Case(
         question=text("context") + text("question"),
-        answer=answer,
+        answer=strip_reasoning(answer) or "",
         evidence=tuple(filter(None, texts.get("evidence", ()))),
         right=text("answer"),
         wrong=text("answer_wrong"),

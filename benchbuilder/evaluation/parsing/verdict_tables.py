@@ -70,14 +70,16 @@ class VerdictExamples(_Part):
 
     affirm: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+    abstain: tuple[str, ...] = ()
     neither: tuple[str, ...] = ()
 
 
 class VerdictWords(_Part):
     """The short form of a table: words and phrases, each a whole clause, from which its patterns are made.
 
-    `answer` may come before a verdict; what follows one of `but` takes back what was said before. Every list but
-    `says_yes` and `says_no` may be empty.
+    `answer` may come before a verdict; what follows one of `but` takes back what was said before. A clause that has one
+    of `unsure`, `abstain` or `abstain_alone` in it is no verdict. In a phrase, ``…`` between words is up to four
+    more, and a full stop for the end of the clause. Every list but `says_yes` and `says_no` may be empty.
     """
 
     says_yes: tuple[str, ...]
@@ -85,9 +87,12 @@ class VerdictWords(_Part):
     right: tuple[str, ...] = ()
     wrong: tuple[str, ...] = ()
     unsure: tuple[str, ...] = ()
+    abstain: tuple[str, ...] = ()
+    abstain_alone: tuple[str, ...] = ()
     answer: tuple[str, ...] = ()
     but: tuple[str, ...] = ()
     refuse: tuple[str, ...] = ()
+    examples: VerdictExamples = VerdictExamples()
 
     @field_validator("*", mode="before")
     @classmethod
@@ -107,25 +112,37 @@ class VerdictWords(_Part):
 
     def table(self) -> dict[str, object]:
         """The fields of the table."""
-        words = {name: _any_word(getattr(self, name)) for name in type(self).model_fields}
+        words = {name: _any_word(getattr(self, name)) for name in type(self).model_fields if name != "examples"}
         lead = f"(?:{words['answer']}[ ,]*)?" if words["answer"] else ""
         plain = {name: [f"{lead}{words[name]}"] for name in ("says_yes", "says_no")}
+        inside = {
+            name: [rf"(?:.*\b)?{words[name]}(?:\b.*)?"] if words[name] else []
+            for name in ("unsure", "abstain", "abstain_alone")
+        }
         judged = {name: [f"{lead}{words[name]}"] if words[name] else [] for name in ("right", "wrong")}
         return {
             "stops": ".!;…。।॥۔።။។", "asks": "?؟？՞", "pauses": ',:—()[]{}<>|=→"،、，：', "longest": 120,
             "quotes": ["“”", "‘’", '""', "«»", "「」"],
             "turns": [rf"{words['but']}\b"] if words["but"] else [],
-            "unsure": {"clause": [rf"(?:.*\b)?{words['unsure']}(?:\b.*)?"] if words["unsure"] else []},
+            "unsure": {"clause": inside["unsure"]},
+            "abstain": inside["abstain"],
+            "abstain_alone": inside["abstain_alone"],
             "refuse": [words["refuse"]] if words["refuse"] else [],
             "affirm": {"plain": plain["says_yes"], "evaluating": judged["right"]},
             "deny": {"plain": plain["says_no"], "evaluating": judged["wrong"]},
+            "examples": self.examples,
         }  # fmt: skip
 
 
 def _any_word(words: Iterable[str]) -> str:
     """A pattern for any of `words`, the longest first; empty without any."""
-    known = sorted({word.strip().lower() for word in words if word.strip()}, key=lambda word: (-len(word), word))
-    return f"(?:{'|'.join(map(re.escape, known))})" if known else ""
+    known = sorted({word.strip().casefold() for word in words if word.strip()}, key=lambda word: (-len(word), word))
+    return f"(?:{'|'.join(map(_phrase, known))})" if known else ""
+
+
+def _phrase(word: str) -> str:
+    inside = re.escape(word.removesuffix(".")).replace(r"\ …\ ", r"\ (?:\S+\ ){0,4}")
+    return inside + (r"\Z" if word.endswith(".") else "")
 
 
 class VerdictTable(_Part):
@@ -162,8 +179,9 @@ class VerdictTable(_Part):
     A file may instead hold the few lists of `VerdictWords`.
 
     A verdict on the contrary (its sign is in the matched text) is reversed. `unsure` is no verdict and takes back
-    earlier ones; a caveat takes back only those of its sentence. `refuse`, anywhere, is a refusal if there is no
-    verdict.
+    earlier ones; a caveat takes back only those of its sentence. `abstain` (whole clauses) is the same where the answer
+    says that it does not know, or that it gives no verdict: the answer abstains. `abstain_alone`, such as "there is not
+    enough evidence", counts where the answer has no verdict. `refuse`, anywhere, is a refusal if there is no verdict.
     """
 
     script: Conversion | None = None
@@ -185,6 +203,8 @@ class VerdictTable(_Part):
     fields: tuple[str, ...] = ()
     restating: RestatedForms = RestatedForms()
     unsure: ClausePatterns = ClausePatterns()
+    abstain: tuple[str, ...] = ()
+    abstain_alone: tuple[str, ...] = ()
     refuse: tuple[str, ...] = ()
     affirm: VerdictPatterns
     deny: VerdictPatterns
@@ -258,7 +278,10 @@ def _patterns(table: VerdictTable) -> list[tuple[str, tuple[str, ...]]]:
         *found,
         *single,
         ("restating", (*forms.spellings, *forms.negations, *forms.drops, *forms.stand_ins, *forms.stand_ins.values())),
-        *((name, getattr(table, name)) for name in ("openers", "turns", "cut", "ignore", "refuse")),
+        *(
+            (name, getattr(table, name))
+            for name in ("openers", "turns", "cut", "ignore", "abstain", "abstain_alone", "refuse")
+        ),
     ]
 
 
@@ -277,8 +300,9 @@ def lacks_verdicts(path: Path) -> bool:
 
 
 def check_examples(table: VerdictTable, path: Path, read: Callable[[str], str]) -> None:
-    """Raise DataError unless `read` (which returns yes, no or empty) agrees with the examples of `table`."""
-    wanted = (("yes", table.examples.affirm), ("no", table.examples.deny), ("", table.examples.neither))
+    """Raise DataError unless `read` (which returns yes, no, abstained or empty) agrees with the examples of `table`."""
+    given = table.examples
+    wanted = (("yes", given.affirm), ("no", given.deny), ("abstained", given.abstain), ("", given.neither))
     wrong = [
         f"{example!r} reads {found or 'as neither'}, not {verdict or 'as neither'}"
         for verdict, examples in wanted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -34,16 +34,25 @@ from benchbuilder.evaluation.parsing.verdict_tables import (
 from benchbuilder.evaluation.parsing.verdict_texts import Clause, VerdictTexts, joined_pattern
 
 Verdict = Literal["yes", "no", ""]
-UnreadReason = Literal["", "empty", "reasoning", "silent", "undecided", "contradiction", "refusal", "runaway"]
-"""Why there is no verdict: no text, unfinished reasoning, no verdict given, undecided, contradictory verdicts, a
-refusal, or a pattern that timed out."""
+UnreadReason = Literal[
+    "", "empty", "reasoning", "silent", "undecided", "abstained", "contradiction", "refusal", "runaway"
+]
+"""Why there is no verdict: no text, unfinished reasoning, no verdict given, undecided, said not to know, contradictory
+verdicts, a refusal, or a pattern that timed out."""
 
-_Says = Literal["yes", "no", "unsure"]
-_OTHER_WAY: dict[_Says, _Says] = {"yes": "no", "no": "yes", "unsure": "unsure"}
+_Says = Literal["yes", "no", "unsure", "abstain"]
+_OTHER_WAY: dict[_Says, _Says] = {"yes": "no", "no": "yes", "unsure": "unsure", "abstain": "abstain"}
 _CLASSES = ("plain", "direct", "evaluating", "weak", "restated")
 _SIDES: tuple[_Says, ...] = ("no", "yes")
 _GROUPS = ("deny", "affirm")
+_WITHOUT_VERDICT: Mapping[str, tuple[_Says, str]] = {
+    "abstain": ("abstain", "plain"),
+    "abstain_alone": ("abstain", "alone"),
+    "unsure.clause": ("unsure", "plain"),
+    "unsure.caveat": ("unsure", "caveat"),
+}
 _STATED = ("restated", "weak")
+_LESS = ("restated", "caveat")
 _NEVER = "(?!)"
 _JUDGING = ("evaluating", "weak")
 _AFTER_STOP = r"(?:\A|(?<=[.!?。]\s))"
@@ -110,7 +119,9 @@ class VerdictReader:
     def __init__(self, tables: Sequence[VerdictTable]) -> None:
         self._tables = tables
         self._texts = VerdictTexts(tables)
-        self._unsure, self._caveat = _table_patterns(tables, "unsure.clause"), _table_patterns(tables, "unsure.caveat")
+        self._without_verdict: list[tuple[tuple[str, ...], _Says, str]] = [
+            (_table_patterns(tables, name), says, kind) for name, (says, kind) in _WITHOUT_VERDICT.items()
+        ]
         self._unsure_anywhere, self._refuse = (
             joined_pattern(tables, "unsure.anywhere"),
             joined_pattern(tables, "refuse"),
@@ -231,10 +242,9 @@ class VerdictReader:
             groups = next(filter(None, echoes), None)
             if groups and any(word and word in question.text for word in groups.values()):
                 return mark("unsure" if question.negated else says)
-        if self._fits(self._unsure, clause.text):
-            return mark("unsure")
-        if self._fits(self._caveat, clause.text):
-            return mark("unsure", "caveat")
+        for patterns, says, kind in self._without_verdict:
+            if self._fits(patterns, clause.text):
+                return mark(says, kind)
         for kind in _CLASSES:
             fits: list[_Says] = [says for says in _SIDES if self._fits(self._rules[says, kind], clause.text)]
             if fits:
@@ -255,7 +265,7 @@ def _table_patterns(tables: Sequence[VerdictTable], name: str) -> tuple[str, ...
 def _any_verdict(table: VerdictTable) -> str:
     """One pattern for every clause that is a verdict by `table`."""
     names = [f"{group}.{kind}" for kind in ("settled", "echo", *_CLASSES) for group in _GROUPS]
-    known = filter(None, (joined_pattern([table], name) for name in ("unsure.clause", "unsure.caveat", *names)))
+    known = filter(None, (joined_pattern([table], name) for name in (*_WITHOUT_VERDICT, *names)))
     return "|".join(f"(?:{pattern.replace('(?P<echo>', '(?:')})" for pattern in known) or _NEVER
 
 
@@ -275,7 +285,7 @@ def _final_reading(marks: Sequence[_FoundVerdict]) -> VerdictReading:
     if not marks:
         return VerdictReading("", "silent")
     verdicts = tuple(mark.says for mark in marks)
-    tiers = (("weak", "restated", "caveat"), ("restated", "caveat"), ())
+    tiers = (("weak", *_LESS, "alone"), (*_LESS, "alone"), _LESS, ())
     spoken = next(found for lower in tiers if (found := [mark for mark in marks if mark.kind not in lower]))
     last = spoken[-1]
     weak = last.kind in ("weak", "restated", "heading")
@@ -285,9 +295,9 @@ def _final_reading(marks: Sequence[_FoundVerdict]) -> VerdictReading:
         if lower and mark.position > last.position and mark.contradicts(last) and not mark.is_retraction:
             clash = mark
         elif mark.kind == "caveat" and mark.sentence == last.sentence and mark.position > last.position:
-            last = mark
-    if last.says == "unsure":
-        return VerdictReading("", "undecided", last.words, verdicts)
+            last = mark if last.says != "abstain" else last
+    if last.says in ("unsure", "abstain"):
+        return VerdictReading("", "abstained" if last.says == "abstain" else "undecided", last.words, verdicts)
     if clash is not None:
         return VerdictReading("", "contradiction", f"{clash.words} / {last.words}", verdicts)
     return VerdictReading(last.says, "", last.words, verdicts, is_restated=last.kind == "restated")
@@ -323,5 +333,10 @@ def _reader(files: tuple[tuple[Path, bytes], ...]) -> VerdictReader:
 def _checked_table(path: Path, content: bytes) -> VerdictTable:  # noqa: ARG001 - new content is a new table
     table = read_verdict_table(path)
     alone = VerdictReader([table])
-    check_examples(table, path, lambda answer: alone.read(answer).verdict)
+
+    def read(answer: str) -> str:
+        found = alone.read(answer)
+        return found.why if found.why == "abstained" else found.verdict
+
+    check_examples(table, path, read)
     return table

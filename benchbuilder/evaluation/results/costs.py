@@ -29,21 +29,23 @@ from benchbuilder.models import Receipt
 
 _MANY_CUT, _MANY_WITHOUT = 0.05, 0.1
 """From these proportions on, a reader must know before the figures that answers were cut off, or have no verdict."""
-OUTCOMES = ("complete", "truncated", "empty", "refused", "filtered", "missing")
+OUTCOMES = ("complete", "truncated", "thought_out", "empty", "refused", "filtered", "missing")
 
 
 def outcome_table(frame: ResultsFrame) -> ResultTable:
     """The number of answers per outcome, and their median length."""
     run, t = frame.run, frame.t
     lines: list[TableLine] = []
+    thought = any("thought_out" in answers.outcomes for answers in run.answers.values())
+    shown = [name for name in OUTCOMES if thought or name != "thought_out"]
     for system in run.systems:
         seen, lengths = Counter[str](), list[int]()
         if (answers := run.answers.get(system.name)) is not None:
             seen = Counter(answers.outcomes)
             lengths = answers.lengths[~answers.outcomes.among(("", "missing"))].tolist()
-        counts = [seen[name] for name in OUTCOMES]
+        counts = [seen[name] for name in shown]
         lines.append(frame.line(system, len(lengths), *counts, float(median(lengths)) if lengths else None))
-    outcomes = " ".join(f"{name}:count=outcome.{name}" for name in OUTCOMES[:-1])
+    outcomes = " ".join(f"{name}:count=outcome.{name}" for name in shown[:-1])
     columns = (
         f"model:words=common.model answers:count=results.answers {outcomes} missing:count=results.not_given "
         "length:count=results.length"
@@ -124,7 +126,7 @@ def misleading_answers(
         cut: How many of them reached the limit of new tokens.
         limit: The limit in tokens; None if the service sets it.
         asked: The number of its answers to true/false questions.
-        without: How many of these have no verdict: invalid, refused, empty or filtered.
+        without: How many of these have no verdict: invalid, abstained, refused, empty or filtered.
     """
     found: list[str] = []
     if cut > _MANY_CUT * answers:

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from benchbuilder.evaluation.published import PublishedResults
 from benchbuilder.evaluation.results import charts, compare, costs, means
 from benchbuilder.evaluation.results import hardest_items as hardest
+from benchbuilder.evaluation.results.abstention import abstention_table
 from benchbuilder.evaluation.results.charts import ChartedTable
 from benchbuilder.evaluation.results.context import ResultsFrame
 from benchbuilder.evaluation.results.metrics import metric_tables
@@ -96,7 +97,14 @@ def collect_findings(
             ChartedTable(sheet, charts.means_chart(sheet, column), sheet.columns[column].label if column > 1 else "")
             for sheet, column in metric_tables(frame, finished, published)
         ),
-        verdicts=tuple(_charted_verdicts(means.verdict_table(frame, measure)) for measure in verdicts),
+        verdicts=tuple(
+            figure
+            for measure in verdicts
+            for figure in (
+                _charted_verdicts(means.verdict_table(frame, measure)),
+                ChartedTable(abstention_table(frame, measure, finished.recipe.get("evaluation") or {})),
+            )
+        ),
         scores=_means(frame, scored, published),
         verdict_means=_means(frame, verdicts if len(run.sources) > 1 else [], None),
         types=tuple(

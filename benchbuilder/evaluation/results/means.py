@@ -177,7 +177,7 @@ def verdict_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable:
         frame.line(system, *_verdict_cells(frame, measure, system.name)) for system in ranked_systems(frame, measure)
     ]
     uneven = len({line.cells[-1].value for line in lines}) > 1
-    labels = ("accuracy", "balanced", "on_yes", "on_no", "said_yes", "invalid", "refused", "silent")
+    labels = ("accuracy", "balanced", "on_yes", "on_no", "said_yes", "invalid", "abstained", "refused", "silent")
     return ResultTable(
         name=f"{VERDICTS}{measure.slug}",
         title=frame.with_form(t("results.verdicts"), measure),
@@ -202,7 +202,7 @@ def expected_verdicts(frame: ResultsFrame, form: str = "") -> Bools:
 def _constant_answer_line(frame: ResultsFrame, verdict: str, form: str) -> list[CellValue]:
     places = np.flatnonzero(expected_verdicts(frame, form))
     values = ItemValues(places, frame.run.items.expected.among([verdict])[places].astype(np.float64))
-    return [*_accuracies(frame, values), float(verdict == "yes"), 0.0, 0.0, 0.0, len(places)]
+    return [*_accuracies(frame, values), float(verdict == "yes"), 0.0, 0.0, 0.0, 0.0, len(places)]
 
 
 def _verdict_cells(frame: ResultsFrame, measure: ScoredAspect, model: str) -> list[CellValue]:
@@ -212,7 +212,7 @@ def _verdict_cells(frame: ResultsFrame, measure: ScoredAspect, model: str) -> li
     right, is_valid = scores.labels.among(["right"]), scores.labels.among(_VALID)
     yes = int(((right == right_yes[scores.places]) & is_valid).sum())
     valid, total = int(is_valid.sum()), len(scores.places)
-    missing = [int(scores.labels.among([name]).sum()) for name in ("invalid", "refused")]
+    missing = [int(scores.labels.among([name]).sum()) for name in ("invalid", "abstained", "refused")]
     missing.append(total - valid - sum(missing))
     said_yes = TableCell(yes / valid, n=valid) if valid else TableCell(why=frame.t("results.no_verdict"))
     return [

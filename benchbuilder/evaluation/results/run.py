@@ -17,7 +17,7 @@ from benchbuilder.evaluation.stats.statistic import Bools
 from benchbuilder.exporters import FinishedBuild, ordered_types
 
 VERDICT = "verdict"
-WITHOUT_VERDICT = ("invalid", "refused", "empty", "filtered")
+WITHOUT_VERDICT = ("invalid", "abstained", "refused", "thought_out", "empty", "filtered")
 """Labels of answers without a verdict."""
 """The aspect of true/false verdicts, which are right or wrong and nothing between."""
 _LESS_IS_BETTER = "set_contradiction"

@@ -16,6 +16,8 @@ METRIC = "metric_"
 """How the names of the tables of metrics begin."""
 VERDICTS = "verdicts_"
 """The same of the tables of verdicts, whose first figure is the accuracy."""
+ABSTENTION = "abstention_"
+"""The same of the tables of abstentions."""
 FIGURE_OF = " · "
 """What stands between the items and the figure in the heading of a column."""
 
@@ -46,6 +48,21 @@ class StatedMetric:
     def label(self) -> str:
         """Its title with its figure."""
         return FIGURE_OF.join(filter(None, (self.title, self.figure)))
+
+
+@dataclass(frozen=True)
+class StatedAbstention:
+    """A table of abstentions as the results state it: the keys of its columns, and a line for each system."""
+
+    title: str
+    columns: tuple[str, ...]
+    lines: tuple[TableLine, ...]
+    notes: tuple[str, ...] = ()
+
+    def cell(self, system: str, column: str) -> TableCell:
+        """The figure of a system, by the name to show; an empty cell if it has none."""
+        own = next((line for line in self.lines if line.cells[0].words == system), None)
+        return TableCell() if own is None else own.cells[self.columns.index(column)]
 
 
 def load_results(path: Path) -> Mapping[str, Any]:
@@ -87,6 +104,21 @@ def stated_metrics(results: Mapping[str, Any]) -> list[StatedMetric]:
     tables = [table for table in results["tables"] if _figures(table)]
     metrics = [table for table in tables if table["name"].startswith(METRIC)]
     return [_stated(table, _figures(table)) for table in metrics or tables[:1]]
+
+
+def stated_abstentions(results: Mapping[str, Any]) -> list[StatedAbstention]:
+    """The tables of abstentions of a data file."""
+    return [
+        StatedAbstention(
+            table["title"], tuple(column["key"] for column in table["columns"]), tuple(map(_line, table["lines"])),
+            tuple(table["notes"]),
+        )
+        for table in results["tables"] if table["name"].startswith(ABSTENTION)
+    ]  # fmt: skip
+
+
+def _line(line: Mapping[str, Any]) -> TableLine:
+    return TableLine(tuple(TableCell(**cell) for cell in line["cells"]), line["group"], block=line["block"])
 
 
 def _figures(table: Mapping[str, Any]) -> range:

@@ -47,6 +47,7 @@ class ExactScorer(Scorer):
     """
 
     kind: ClassVar[str] = "exact"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[KindSpec]] = ExactSpec
     reasons: ClassVar[Mapping[str, str]] = {"no_answer": "The item does not say which answer is right."}
 

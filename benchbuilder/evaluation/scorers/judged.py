@@ -44,12 +44,14 @@ class JudgedSpec(KindSpec):
 class JudgedScorer(Scorer):
     """Scores answers by a judge.
 
-    An answer without text (only white space and invisible characters) scores 0 without asking the judge. The label is
-    the outcome of the request if it was not a complete answer, or ``learned`` if the judge was trained on this answer,
-    so that its score is not independent. The detail is the judge's interval, if it has one.
+    The judge sees answers without the reasoning before them. An answer without text (only white space and invisible
+    characters) scores 0 without asking the judge. The label is the outcome of the request if it was not a complete
+    answer, or ``learned`` if the judge was trained on this answer, so that its score is not independent. The detail is
+    the judge's interval, if it has one.
     """
 
     kind: ClassVar[str] = "judged"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[KindSpec]] = JudgedSpec
     reasons: ClassVar[Mapping[str, str]] = {"missing": "The model has no answer to this item."}
 
@@ -121,8 +123,9 @@ class JudgedScorer(Scorer):
         """The judge's score of each answer."""
         if not isinstance(self._judge, ScoringJudge):
             raise TypeError(f"the judge {self._judge.kind!r} asks a model: it is driven by conversations")
-        places = [place for place, (answer, _) in enumerate(pairs) if not is_blank(answer.text)]
-        values = dict(zip(places, self._judge.score([self._case(*pairs[place]) for place in places]), strict=True))
+        cases = [self._case(answer, item) for answer, item in pairs]
+        places = [place for place, case in enumerate(cases) if not is_blank(case.answer)]
+        values = dict(zip(places, self._judge.score([cases[place] for place in places]), strict=True))
         return [self._scored(*pair, values.get(place)) for place, pair in enumerate(pairs)]
 
     def converse(self, answer: Answer, item: Item[Any]) -> ScoringConversation:
@@ -130,8 +133,9 @@ class JudgedScorer(Scorer):
         if not isinstance(self._judge, AskingJudge):
             raise TypeError(f"the judge {self._judge.kind!r} asks no model")
         value: float | None = None
-        if not is_blank(answer.text):
-            result = yield from self._judge.converse(self._case(answer, item))
+        case = self._case(answer, item)
+        if not is_blank(case.answer):
+            result = yield from self._judge.converse(case)
             if isinstance(result, Dropped):
                 return result
             value = result

@@ -82,6 +82,7 @@ class SetAnswerScorer(Scorer):
     """
 
     kind: ClassVar[str] = "set_answer"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[KindSpec]] = SetAnswerSpec
     reasons: ClassVar[Mapping[str, str]] = {
         "no_set": "The right answer to the item is no set of names.",

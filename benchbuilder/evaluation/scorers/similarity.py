@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from benchbuilder.config import KindSpec, Slot
-from benchbuilder.core import SET_FORM, Answer, Item, NotApplicable, StepContext, strip_reasoning
+from benchbuilder.core import SET_FORM, Answer, Item, NotApplicable, StepContext
 from benchbuilder.evaluation.judges.base import Case, make_case
 from benchbuilder.evaluation.judges.similarity import SimilarityMeasure, TextSimilarity
 from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
@@ -35,6 +35,7 @@ class SimilarityScorer(Scorer):
     """
 
     kind: ClassVar[str] = "similarity"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[KindSpec]] = SimilaritySpec
     reasons: ClassVar[Mapping[str, str]] = {
         "no_reference": "The item has no right statement to compare with.",
@@ -58,9 +59,7 @@ class SimilarityScorer(Scorer):
 
     def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
         """The similarities of each answer."""
-        return [
-            self._scored(answer, item, make_case(item, strip_reasoning(answer.text) or "")) for answer, item in pairs
-        ]
+        return [self._scored(answer, item, make_case(item, answer.text)) for answer, item in pairs]
 
     def _scored(self, answer: Answer, item: Item[Any], case: Case) -> ScorerResult:
         if item.verdict_only or item.form == SET_FORM:

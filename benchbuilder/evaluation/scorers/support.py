@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from benchbuilder.config import FileRef, KindSpec
-from benchbuilder.core import SET_FORM, Answer, Item, NotApplicable, StepContext, script_version, strip_reasoning
+from benchbuilder.core import SET_FORM, Answer, Item, NotApplicable, StepContext, script_version
 from benchbuilder.evaluation.judges.base import make_case
 from benchbuilder.evaluation.parsing.supported_answers import SupportReader, support_reader
 from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
@@ -36,6 +36,7 @@ class SupportScorer(Scorer):
     """
 
     kind: ClassVar[str] = "support"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[KindSpec]] = SupportSpec
     reasons: ClassVar[Mapping[str, str]] = {
         "verdict_asked": "The item is a yes/no question; see `verdict`.",
@@ -62,7 +63,7 @@ class SupportScorer(Scorer):
         return [self._scored(answer, item) for answer, item in pairs]
 
     def _scored(self, answer: Answer, item: Item[Any]) -> ScorerResult:
-        case = make_case(item, "")
+        case = make_case(item, answer.text)
         if getattr(item.payload, "expected", ""):
             return NotApplicable("verdict_asked")
         if item.form == SET_FORM or item.verdict_only or not (case.right.strip() and case.wrong.strip()):
@@ -70,5 +71,5 @@ class SupportScorer(Scorer):
         if answer.outcome not in ("complete", "truncated"):
             return (AspectScore(SUPPORT, None, answer.outcome),)
         assert self._reader is not None
-        side, why = self._reader.read(strip_reasoning(answer.text) or "", case.right, case.wrong)
+        side, why = self._reader.read(case.answer, case.right, case.wrong)
         return (AspectScore(SUPPORT, _VALUES.get(side), side, why),)

@@ -17,10 +17,11 @@ _DETAILS = {
     "reasoning": "reasoning without an end",
     "silent": "no verdict",
     "undecided": "left open",
+    "abstained": "no verdict given on purpose",
     "contradiction": "two verdicts that cannot both hold",
     "runaway": "a pattern ran out of time",
 }
-_LABELS = {"empty": "empty", "refusal": "refused"}
+_LABELS = {"empty": "empty", "refusal": "refused", "abstained": "abstained"}
 
 
 class VerdictSpec(KindSpec):
@@ -39,12 +40,13 @@ class VerdictSpec(KindSpec):
 class VerdictScorer(Scorer):
     """1 for the right verdict, 0 for the wrong one, and no value if no verdict is reliable: verdicts are never guessed.
 
-    The last verdict counts. The label is ``right``, ``wrong`` or ``invalid``, or ``refused``, ``empty``, ``filtered``
-    or ``missing`` without an attempt to answer. The detail is the verdict with the words it was read from, or why there
-    is none.
+    The last verdict counts. The label is ``right``, ``wrong`` or ``invalid``; ``abstained`` if the answer says that it
+    does not know; or ``refused``, ``empty``, ``filtered`` or ``missing`` without an attempt to answer. The detail is
+    the verdict with the words it was read from, or why there is none.
     """
 
     kind: ClassVar[str] = "verdict"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[KindSpec]] = VerdictSpec
     reasons: ClassVar[Mapping[str, str]] = {
         "no_verdict_asked": "The item is no yes/no question, or which verdict is right is not known.",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.config import KindSpec, PromptRef, Sampling, Slot, StepSpec
+from benchbuilder.config import KindSpec, PromptRef, ReasoningSpec, Sampling, Slot, StepSpec
 from benchbuilder.core import (
     Answer,
     AnswerOutcome,
@@ -40,11 +41,13 @@ class AskModelStep(ModelMap):
     """Puts a prompt to the model under evaluation and keeps the reply as an answer, whatever it is.
 
     Refusals, empty replies and truncated replies are answers too, distinguished by their outcome. Reasoning before the
-    answer is removed; a reply that ends within its reasoning is ``truncated`` and empty. Prompts see only the fields
-    that the item's payload releases (`Payload.prompt_fields`). `produced_by` of the answer names the model that the
-    service says it used.
+    answer is removed; a reply that ends within its reasoning is ``thought_out`` or ``truncated``, and empty. The former
+    is asked again once, with twice the tokens for thinking, if `reasoning.retry` of the model says so. Prompts see only
+    the fields that the item's payload releases (`Payload.prompt_fields`). `produced_by` of the answer names the model
+    that the service says it used.
     """
 
+    version: ClassVar[int] = 2
     output: ClassVar[type[Row] | None] = Answer
     prompt_variables: ClassVar[Mapping[str, str]] = {
         "question": "the question with its context",
@@ -66,8 +69,15 @@ class AskModelStep(ModelMap):
 
     def ask(self, row: Row, item: Item[Any], **variables: str) -> Generator[Request, Reply, Answer]:
         """Ask about `item` and return the answer as a child of `row`; the prompt also sees `variables`."""
-        reply = yield self.request(item, self.opening(item, **variables))
+        reply = yield from self.replied(self.request(item, self.opening(item, **variables)))
         return self.answer_of(row, reply)
+
+    def replied(self, request: Request) -> Generator[Request, Reply, Reply]:
+        """The reply; asked once more with a longer limit if thinking used the tokens up, where the model says so."""
+        reply = yield request
+        if reply.outcome == "thought_out" and (limit := self._longer_limit(request.sampling)):
+            reply = yield replace(request, sampling={**request.sampling, "max_new_tokens": limit})
+        return reply
 
     def opening(self, item: Item[Any], **variables: str) -> tuple[Message, ...]:
         """The system message, if there is one, and the question."""
@@ -101,6 +111,13 @@ class AskModelStep(ModelMap):
         return Answer.child(
             row, produced_by=produced_by, slot=slot, model=self.spec.name, text=(text or "").strip(), outcome=outcome
         )
+
+    def _longer_limit(self, settings: Mapping[str, Any]) -> int:
+        """The limit of the answer with which the model gets twice its tokens for thinking; 0: it is not asked again."""
+        reasoning: ReasoningSpec | None = getattr(self.spec.model, "reasoning", None)
+        if reasoning is None or not reasoning.retry or "max_new_tokens" not in settings:
+            return 0
+        return int(settings["max_new_tokens"]) + reasoning.allowance  # the model adds the allowance once more
 
 
 class AnswerItems(AskModelStep):

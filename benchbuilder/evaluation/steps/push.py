@@ -124,7 +124,7 @@ class AnswerPushed(AskModelStep):
                 continue
             _, said = pushed_text(text, row, side, self.spec.sources, self.context.seed)
             messages = (*messages, Message("user", self.user_text(row, question=said)))
-            answer = self.answer_of(row, (yield self.request(row, messages)), slot)
+            answer = self.answer_of(row, (yield from self.replied(self.request(row, messages))), slot)
             outcomes.append(Kept(answer, slot))
             messages = (*messages, Message("assistant", answer.text))
         return outcomes

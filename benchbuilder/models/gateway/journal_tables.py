@@ -107,6 +107,10 @@ CREATE TABLE sums (                 -- of each table with checksums: its rows, a
 """Without its comments, the schema fits on the first page of the file."""
 
 
+THOUGHTS = "thoughts"
+"""The table of the reasoning tokens of replies; a journal without such replies has none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """Tokens and their cost; `usd` is ``None`` if no price is known."""
@@ -153,6 +157,9 @@ class SettledReply:
     cost: Cost
     cached: int
     estimated: bool
+    reasoning: int = 0
+    """Tokens of the reply that are reasoning."""
+    reasoning_estimated: bool = False
 
 
 def pack_request(request: Request, sampling: Mapping[str, Any]) -> bytes:
@@ -280,6 +287,15 @@ def settle_reply(connection: sqlite3.Connection, key: str, settled: SettledReply
         " WHERE key = ? AND outcome IS NULL",
         (settled.outcome, cost.prompt, cost.completion, settled.cached, int(settled.estimated), cost.usd, key),
     )
+    if settled.reasoning:
+        connection.execute(
+            f"CREATE TABLE IF NOT EXISTS {THOUGHTS} (key TEXT PRIMARY KEY, tokens INTEGER NOT NULL,"
+            " estimated INTEGER NOT NULL) STRICT, WITHOUT ROWID"
+        )
+        connection.execute(
+            f"INSERT OR REPLACE INTO {THOUGHTS} VALUES (?, ?, ?)",
+            (key, settled.reasoning, int(settled.reasoning_estimated)),
+        )
 
 
 def set_aside_damaged(connection: sqlite3.Connection, ident: int) -> None:

@@ -113,14 +113,17 @@ class ReplyStore:
             None if usage is None else usage.prompt, self._by_script.prompt(request), self._by_script.bound(request)
         )
         completion, doubt_completion = plausible_tokens(
-            None if usage is None else usage.completion, self._by_script.count(reply.text), limit
+            None if usage is None else usage.completion, self._by_script.count(reply.text + reply.thoughts), limit
         )
         cached = 0 if usage is None or doubt_prompt or usage.cached > prompt else usage.cached
         self._learn(prompt - self._by_script.bound(request), completion, limit)
         usd = None if self.price is None else self.price.usd(prompt, completion, cached, batched=batched)
+        counted = 0 if usage is None else usage.reasoning
         return SettledReply(
-            reply.outcome, Cost(prompt, completion, usd), cached, estimated=doubt_prompt or doubt_completion
-        )
+            reply.outcome, Cost(prompt, completion, usd), cached, estimated=doubt_prompt or doubt_completion,
+            reasoning=min(completion, counted or self._by_script.count(reply.thoughts)),
+            reasoning_estimated=not counted and bool(reply.thoughts),
+        )  # fmt: skip
 
     def _learn(self, more_prompt: int, completion: int, limit: int | None) -> None:
         more = completion - (ASSUMED_REPLY_TOKENS if limit is None else limit)

@@ -6,9 +6,10 @@ from typing import Any
 
 from benchbuilder.models.base import Receipt, ReplyOutcome
 from benchbuilder.models.gateway.journal import Journal
+from benchbuilder.models.gateway.journal_tables import THOUGHTS
 from benchbuilder.models.gateway.process_owner import is_owner_alive
 
-_OUTCOMES: tuple[ReplyOutcome, ...] = ("complete", "truncated", "empty", "refused", "filtered")
+_OUTCOMES: tuple[ReplyOutcome, ...] = ("complete", "truncated", "thought_out", "empty", "refused", "filtered")
 
 
 _REPLIES = f"""
@@ -16,6 +17,10 @@ SELECT step, model, endpoint, count(*), sum(batched), sum(prompt), sum(completio
        sum(outcome IS NOT NULL AND estimated), sum(usd), sum(usd IS NULL), max(prices),
        {", ".join(f"sum(outcome IS '{outcome}')" for outcome in _OUTCOMES)}
 FROM replies GROUP BY step, model, endpoint
+"""
+_REASONING = f"""
+SELECT step, model, endpoint, sum(tokens), max(t.estimated)
+FROM replies JOIN {THOUGHTS} AS t USING (key) GROUP BY step, model, endpoint
 """
 _ATTEMPTS = """
 SELECT step, model, endpoint, CASE outcome WHEN 'sent' THEN owner END, count(*), sum(prompt + completion), sum(usd),
@@ -30,7 +35,11 @@ def read_receipts(journal: Journal) -> tuple[Receipt, ...]:
     journal.check()
     kept = {tuple(row[:3]): row[3:] for row in journal.rows(_REPLIES)}
     lost = _lost_attempts(journal)
-    return tuple(_receipt(key, kept.get(key), lost.get(key)) for key in sorted(kept.keys() | lost.keys()))
+    thought = journal.rows("SELECT 1 FROM sqlite_master WHERE name = ?", THOUGHTS) and journal.rows(_REASONING)
+    thoughts = {tuple(row[:3]): row[3:] for row in thought}
+    return tuple(
+        _receipt(key, kept.get(key), lost.get(key), thoughts.get(key)) for key in sorted(kept.keys() | lost.keys())
+    )
 
 
 def total_spent(journal: Journal) -> tuple[float, int]:
@@ -47,8 +56,9 @@ def unpriced_models(journal: Journal) -> list[str]:
     return sorted({receipt.model for receipt in read_receipts(journal) if receipt.usd is None})
 
 
-def _receipt(key: tuple[str, str, str], replies: Any, lost: Any) -> Receipt:
+def _receipt(key: tuple[str, str, str], replies: Any, lost: Any, thoughts: Any) -> Receipt:
     calls, batched, prompt, completion, cached, uncounted, usd, unpriced, prices, *outcomes = replies or (0,) * 9
+    reasoning, estimated = thoughts or (0, 0)
     unanswered, tokens, lost_usd, lost_unpriced, lost_prices, pending = lost or (0,) * 6
     return Receipt(
         step=key[0],
@@ -66,6 +76,8 @@ def _receipt(key: tuple[str, str, str], replies: Any, lost: Any) -> Receipt:
         prices_as_of=max(prices or "", lost_prices or ""),
         outcomes={name: count for name, count in zip(_OUTCOMES, outcomes, strict=False) if count},
         pending=pending,
+        reasoning_tokens=reasoning,
+        reasoning_estimated=bool(estimated),
     )
 
 

@@ -13,7 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from pydantic import field_validator
 
-from benchbuilder.config import HostedSpec, KindSpec, RuntimeOption, Sampling
+from benchbuilder.config import HostedSpec, KindSpec, ReasoningSpec, RuntimeOption, Sampling
 from benchbuilder.core import Problem, RecipeError, ServiceError, imports_of, require_extra
 from benchbuilder.models.base import BatchService, HostedModel, Reply, Request, TransientError
 from benchbuilder.models.providers.model_names import OtherModels
@@ -61,6 +61,8 @@ class OpenAISpec(HostedSpec):
     """Further sampling settings of this server, for instance ``[top_k, min_p, repetition_penalty]`` (vLLM)."""
     lacks: tuple[str, ...] = ()
     """Settings of the protocol that this model rejects, for instance ``[temperature]``; see `unsupported`."""
+    reasoning: ReasoningSpec | None = None
+    """How long a model that reasons thinks; ``null`` leaves it to the service, and its limit to the answer."""
     extra_body: dict[str, Any] = {}
     """Further fields of each request, as the service documents them."""
     organization: Annotated[str | None, RuntimeOption()] = None
@@ -153,11 +155,37 @@ class OpenAIModel(HostedModel):
             found["extra_body"] = self.spec.extra_body
         if self.spec.max_tokens_field != "max_completion_tokens":
             found["max_tokens_field"] = self.spec.max_tokens_field
+        if thinking := self._thinking():
+            found["reasoning"] = thinking
         return found
 
     def known_settings(self) -> frozenset[str]:
         """The settings of the protocol plus `understands`, without `lacks`."""
         return self._known
+
+    def sent_settings(self, sampling: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings that are sent; the limit of tokens is that of the answer and its reasoning."""
+        sent = super().sent_settings(sampling)
+        if self.spec.reasoning is not None and "max_new_tokens" in sent:
+            sent["max_new_tokens"] += self.spec.reasoning.allowance
+        return sent
+
+    def _thinking(self) -> dict[str, Any]:
+        """The fields of a request that say how long the model thinks."""
+        spec = self.spec.reasoning
+        if spec is None:
+            return {}
+        at_broker = (urlsplit(self.endpoint).hostname or "").endswith("openrouter.ai")
+        style = spec.style if spec.style != "auto" else "openrouter" if at_broker else "openai"
+        if style == "vllm":
+            budget = {} if spec.max_tokens is None else {"thinking_token_budget": spec.max_tokens}
+            asked = {} if spec.effort is None else {"enable_thinking": spec.effort != "none"}
+            asked |= self.spec.extra_body.get("chat_template_kwargs") or {}
+            return {**budget, **({"chat_template_kwargs": asked} if asked else {})}
+        if style == "openrouter":  # it takes one of the two
+            told = {"max_tokens": spec.max_tokens} if spec.effort is None else {"effort": spec.effort}
+            return {"reasoning": {name: value for name, value in told.items() if value is not None}}
+        return {} if spec.effort is None else {"reasoning_effort": spec.effort}
 
     def body(self, request: Request) -> dict[str, Any]:
         """The JSON of a request, live or in a batch."""
@@ -165,7 +193,7 @@ class OpenAIModel(HostedModel):
 
     def _body(self, request: Request, structured: str) -> dict[str, Any]:
         fields = request_payload(request, self.sent_settings(request.sampling), self._names, structured)
-        return {**self.spec.extra_body, "model": self.spec.name, **fields}
+        return {**self.spec.extra_body, **self._thinking(), "model": self.spec.name, **fields}
 
     def read(self, body: str) -> Reply:
         """Parse a chat completion."""

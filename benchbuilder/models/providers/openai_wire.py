@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from benchbuilder.core import parse_json
+from benchbuilder.core import parse_json, split_reasoning
 from benchbuilder.models.base import ASK_FOR_JSON, Reply, ReplyOutcome, Request, Usage
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def read_completion(body: str) -> Reply:
     """Parse a chat completion.
 
     An error about a content filter is a reply with the outcome ``filtered``. The reasoning before an answer (a separate
-    field, or ``<think>`` at the start of the content) is left out of the text; its tokens are counted.
+    field, or the start of the content) is left out of the text; its tokens are counted.
 
     Raises:
         ValueError: The body is not a chat completion; the message shows an excerpt.
@@ -114,7 +114,7 @@ def read_completion(body: str) -> Reply:
         content, refusal = message.get("content"), message.get("refusal")
     except (LookupError, TypeError, AttributeError):
         raise ValueError(f"the answer is not a chat completion: {body_excerpt(body)}") from None
-    text = valid_text(_without_thoughts(_text(content, body)))
+    thoughts, text = _split(message, _text(content, body))
     finish = choice.get("finish_reason")
     outcome: ReplyOutcome = "complete" if text.strip() else "empty"
     if isinstance(refusal, str) and refusal:
@@ -122,8 +122,8 @@ def read_completion(body: str) -> Reply:
     elif finish == "content_filter":
         outcome = "filtered"
     elif finish in ("length", "max_tokens"):
-        outcome = "truncated"
-    return Reply(text, outcome, _usage(data), model=_named_model(data.get("model")))
+        outcome = "truncated" if text.strip() else "thought_out"
+    return Reply(text, outcome, _usage(data), model=_named_model(data.get("model")), thoughts=thoughts)
 
 
 def _named_model(name: Any) -> str:
@@ -166,20 +166,27 @@ def valid_text(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _without_thoughts(text: str) -> str:
-    if not text.lstrip().startswith("<think>"):
-        return text
-    return text.partition("</think>")[2].lstrip()
+def _split(message: Mapping[str, Any], content: str) -> tuple[str, str]:
+    """The thoughts of a reply (a field, under either of its names, or the start of the content), and its text."""
+    fields = (message.get(name) for name in ("reasoning_content", "reasoning"))
+    given = next((field for field in fields if isinstance(field, str) and field), "")
+    thoughts, answer = split_reasoning(content)
+    return valid_text(given or thoughts), valid_text(answer or "" if thoughts else content)
 
 
 def _usage(data: Any) -> Usage | None:
     usage: Any = data.get("usage")
     if not isinstance(usage, dict):
         return None
-    details: Any = usage.get("prompt_tokens_details")
-    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else 0
     prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    return Usage(prompt, completion, cached) if prompt or completion else None
+    cached = _detail(usage, "prompt_tokens_details", "cached_tokens")
+    reasoning = min(completion, _detail(usage, "completion_tokens_details", "reasoning_tokens"))
+    return Usage(prompt, completion, cached, reasoning) if prompt or completion else None
+
+
+def _detail(usage: dict[str, Any], part: str, name: str) -> int:
+    details: Any = usage.get(part)
+    return _count(details.get(name)) if isinstance(details, dict) else 0
 
 
 def _count(value: Any) -> int:

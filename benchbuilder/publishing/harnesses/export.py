@@ -8,7 +8,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchbuilder import __version__
@@ -23,6 +23,7 @@ from benchbuilder.core import (
     move_into_place,
     read_json,
 )
+from benchbuilder.publishing.harnesses.judge import CarriedJudge, carried_judge
 from benchbuilder.publishing.harnesses.tasks import HarnessBenchmark, harness_benchmark
 from benchbuilder.publishing.harnesses.templates_of import render
 from benchbuilder.publishing.release.items import BenchmarkToShare, read_build, read_release
@@ -37,7 +38,8 @@ _Files = Callable[[HarnessBenchmark], Iterator[tuple[str, str]]]
 class ExportRequest:
     """What to export: the recipe, the harnesses, the folder of a release (``None``: the build), and where to.
 
-    `folder` gets a folder for each harness; ``None`` is ``exports/NAME`` in `cwd`.
+    `folder` gets a folder for each harness; ``None`` is ``exports/NAME`` in `cwd`. `judge` is the judge of the recipe
+    that the export carries for open questions; empty: none.
     """
 
     loaded: LoadedRecipe
@@ -45,6 +47,7 @@ class ExportRequest:
     cwd: Path
     release: Path | None = None
     folder: Path | None = None
+    judge: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,12 +79,28 @@ def export_benchmark(request: ExportRequest) -> tuple[HarnessExport, ...]:
         shared = read_release(request.cwd / request.release)
         _check_recipe(shared, request)
     benchmark = harness_benchmark(shared, request.loaded)
+    if request.judge:
+        benchmark = replace(benchmark, judge=_judge(request, benchmark, shared))
     base = request.folder or request.cwd / "exports" / shared.name
     folders = {name: base / name for name in dict.fromkeys(request.harnesses)}
     for folder in folders.values():
         check_links(folder)
         _check_free(folder)
     return tuple(_write(name, benchmark, folder) for name, folder in folders.items())
+
+
+def _judge(request: ExportRequest, benchmark: HarnessBenchmark, shared: BenchmarkToShare) -> CarriedJudge:
+    """The judge for the open questions of the export; RecipeError for a harness that cannot ask it."""
+    if others := [name for name in request.harnesses if name not in _JUDGING]:
+        raise RecipeError([Problem(
+            f"an export for {', '.join(others)} carries no judge", key="judge", allowed=f"to={','.join(_JUDGING)}",
+            hint="export the other harnesses without judge=, and score their replies with the plain export",
+        )])  # fmt: skip
+    asked = {task.config: {row["id"] for row in task.rows} for task in benchmark.tasks if task.scoring == "open"}
+    every = [item for items in shared.configs.values() for item in items]
+    items = {config: [item for item in every if item.asked_as == config and item.id in ids]
+             for config, ids in asked.items()}  # fmt: skip
+    return carried_judge(request.judge, request.loaded, items, shared.canary)
 
 
 def _check_recipe(shared: BenchmarkToShare, request: ExportRequest) -> None:
@@ -105,6 +124,7 @@ def _check_free(folder: Path) -> None:
 def _write(harness: str, benchmark: HarnessBenchmark, folder: Path) -> HarnessExport:
     texts = {"verdict_reader.py": benchmark.reader}
     texts |= {name: text for task in benchmark.tasks for name, text in task.files()}
+    texts |= {} if benchmark.judge is None else dict(benchmark.judge.files())
     texts |= dict(HARNESSES[harness](benchmark))
     texts["README.md"] = render(f"{harness}/README.md.j2", **_values(benchmark), intro=_intro(benchmark))
     record = {"benchbuilder": __version__, "harness": harness, "benchmark": benchmark.name,
@@ -140,7 +160,7 @@ def _remove_earlier(folder: Path) -> None:
 
 
 def _values(benchmark: HarnessBenchmark) -> dict[str, object]:
-    return {"benchmark": benchmark, "version": __version__, "tasks": benchmark.tasks,
+    return {"benchmark": benchmark, "judge": benchmark.judge, "version": __version__, "tasks": benchmark.tasks,
             "examples": any(task.examples for task in benchmark.tasks),
             "most_examples": min((len(t.examples) for t in benchmark.tasks if t.examples), default=0)}  # fmt: skip
 
@@ -195,3 +215,5 @@ HARNESSES: Mapping[str, _Files] = {
     "plain": _plain,
 }  # fmt: skip
 """What writes the files of each harness."""
+_JUDGING = ("plain",)
+"""The harnesses whose exports can carry a judge."""

@@ -21,6 +21,7 @@ from benchbuilder.evaluation import (
     verdict_reader,
 )
 from benchbuilder.models import read_prompt, render_prompt
+from benchbuilder.publishing.harnesses.judge import CarriedJudge
 from benchbuilder.publishing.harnesses.reader import Scoring, TaskScoring, reader_module
 from benchbuilder.publishing.release.items import BenchmarkToShare, SharedItem
 
@@ -85,6 +86,8 @@ class HarnessBenchmark:
     reader: str
     left_out: Mapping[str, str]
     notes: tuple[str, ...]
+    judge: CarriedJudge | None = None
+    """The judge of open questions that the export carries."""
 
 
 def lines_of(rows: Sequence[Mapping[str, Any]]) -> str:

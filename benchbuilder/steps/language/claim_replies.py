@@ -51,7 +51,7 @@ class ReplyReader:
         is_over = reply.outcome == "complete"
         if found or (is_over and (_is_empty_list(text) or self.is_nothing(plain_reply(reply).strip()))):
             return found, "", ""
-        if reply.outcome == "truncated":
+        if reply.outcome in ("truncated", "thought_out"):
             return [], "reply_truncated", ""
         return [], "reply_malformed" if text else "reply_empty", truncate_text(text, _LONGEST_DETAIL)
 

@@ -18,6 +18,7 @@ from benchbuilder.evaluation.results.compare import holm_adjusted, samples_neede
 from benchbuilder.evaluation.results.costs import misleading_answers
 from benchbuilder.evaluation.results.exporter import ResultsExporter
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
+from benchbuilder.evaluation.results.stated_metrics import stated_abstentions
 from benchbuilder.evaluation.stats.prediction_powered import clustered_prediction_powered_mean
 
 
@@ -97,7 +98,7 @@ def test_means_and_deviations_over_all_and_by_source(tmp_path, exact):
 def test_what_makes_figures_mislead_stands_above_them(tmp_path, exact):
     files = write(tmp_path, exact.finished())
     notes = [
-        "glad: 1 of 4 answers to true/false questions have no verdict (invalid, refused, empty or filtered) and count",
+        "glad: 1 of 4 answers to true/false questions have no verdict (invalid, abstained, refused, empty or filtered)",
         "calm: 1 of 4 answers to true/false questions have no verdict",
     ]
     for name in ("results.md", "results.html"):
@@ -629,3 +630,48 @@ def test_results_by_where_wrong_answers_come_from(tmp_path, exact):
     found = lines(write(tmp_path, exact.finished()), "wrong_from_correctness_people_rate")["glad"]
     assert near(found["number"], fmean([1.0, 0.8]))
     assert near(found["rows"], fmean([0.6, 0.7, 0.4]))
+
+
+def abstaining(exact):
+    """What `exact` said, with an abstention of calm in the place of a wrong verdict."""
+    made = Evaluation(exact.items)
+    said = {"glad": ["yes", "no", "invalid", "no"], "calm": ["yes", "abstained", "no", "refused"]}
+    for model, verdicts in said.items():
+        for row, verdict in zip(exact.items, verdicts, strict=False):
+            made.answer(model, row)
+            made.verdict(model, row, verdict)
+    return made
+
+
+def test_abstentions_stand_beside_the_accuracy(tmp_path, exact):
+    build = abstaining(exact).finished()
+    build.recipe["evaluation"]["penalty"] = {"wrong": -2, "abstained": 0.25}
+    files = write(tmp_path, build)
+    rows = lines(files, "abstention_verdict_verdict")
+    figures = {"accuracy": 0.25, "attempted": 0.5, "abstention": 0.5, "abstained": 0.25, "refused": 0.25, "wrong": 0.25}
+    assert all(near(rows["calm"][name], value) for name, value in figures.items())
+    assert near(rows["calm"]["penalty"], (1 + 0.25 - 2 + 0.25) / 4)
+    assert rows["calm"]["attempted_n"] == "2"
+    assert near(rows["glad"]["attempted"], 0.5)
+    assert near(rows["glad"]["abstention"], 0)
+    assert near(rows["glad"]["penalty"], (1 - 2 + 0 + 1) / 4)
+    plain = lines(files, "verdicts_verdict_verdict")
+    assert near(plain["calm"]["accuracy"], 0.25)
+    assert [float(plain["calm"][name]) for name in ("invalid", "abstained", "refused", "silent")] == [0, 0.25, 0.25, 0]
+    assert "right 1, abstained 0.25, wrong -2, invalid 0" in files["results.md"].read_text(encoding="utf-8")
+    (stated,) = stated_abstentions(json.loads(files["results.json"].read_text(encoding="utf-8")))
+    assert stated.cell("calm", "abstention").value == 0.5
+    assert stated.cell("nobody", "abstention").value is None
+
+
+def test_a_verdict_table_without_a_list_has_no_abstention_rate_and_says_so(tmp_path, exact):
+    build = abstaining(exact).finished()
+    words = tmp_path / "xx.yaml"
+    words.write_text("says_yes: [sim]\nsays_no: [nao]\n", encoding="utf-8")
+    build.recipe["evaluation"]["scorers"]["verdict"]["tables"] = [{"path": "xx.yaml", "resolved_path": str(words)}]
+    files = write(tmp_path, build)
+    row = next(csv.DictReader(io.StringIO(files["results_tables/abstention_verdict_verdict.csv"].read_text("utf-8"))))
+    assert [row[name] for name in ("attempted", "abstention", "abstained")] == ["", "", ""]
+    assert row["wrong"] != ""
+    page = squeezed(files["results.html"].read_text(encoding="utf-8"))
+    assert "There is no abstention rate: xx.yaml has no list of abstentions" in page

@@ -211,3 +211,21 @@ def test_a_judge_that_asks_is_conversed_with(made: World):
     assert end.value.value == (AspectScore("correctness", 0.0, "filtered"),)
     with pytest.raises(TypeError):
         list(judged.score([]))
+
+
+@pytest.mark.usefixtures("untrained")
+def test_a_judge_does_not_see_the_thoughts_before_an_answer(made: World):
+    judged = other("curious")
+    judged.open()
+    said = made.answers[0]
+
+    def asked(text: str) -> Request | None:
+        return next(judged.converse(said.model_copy(update={"text": text}), made.items[0]), None)
+
+    plain = asked(said.text)
+    assert plain is not None
+    for thoughts in ("<think>会吗？</think>", "<|channel|>analysis<|message|>会吗？<|channel|>final<|message|>"):
+        assert asked(thoughts + said.text) == plain
+    with pytest.raises(StopIteration) as end:
+        judged.converse(said.model_copy(update={"text": f"<think>{said.text}"}), made.items[0]).send(None)
+    assert end.value.value == (AspectScore("correctness", 0.0, "empty"),)

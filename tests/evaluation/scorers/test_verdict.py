@@ -21,6 +21,7 @@ from benchbuilder.core.records.outcomes import NotApplicable
 from benchbuilder.core.records.payloads import Choice, Claim, Item, Option
 from benchbuilder.core.records.roles import Answer
 from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.evaluation.parsing.verdict_tables import read_verdict_table
 from benchbuilder.evaluation.parsing.verdicts import YesNoQuestion, verdict_reader
 from benchbuilder.evaluation.scorers.base import AspectScore
 from benchbuilder.evaluation.scorers.verdict import VerdictScorer, VerdictSpec
@@ -29,6 +30,7 @@ TABLES = Path(__file__).parents[3] / "recipes" / "verdicts"
 BOTH = (TABLES / "zh.yaml", TABLES / "en.yaml")
 READER = verdict_reader(BOTH)
 HARD: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "hard_verdicts.yaml").read_text("utf-8"))
+ABSTENTIONS: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "abstentions.yaml").read_text("utf-8"))
 CASES = [
     (question, answer, wanted)
     for part in ("answers", "more_answers", "third_answers")
@@ -89,6 +91,21 @@ def test_claim_and_contrary_are_read_alike(form, wanted):
         READER.read(answer, YesNoQuestion("", JAUNDICE.contrary, JAUNDICE.claim)).verdict
         == {"yes": "no", "no": "yes"}[wanted]
     )
+
+
+@pytest.mark.parametrize("language", sorted(ABSTENTIONS))
+def test_who_says_not_to_know_abstains(language: str):
+    reader = verdict_reader([TABLES / f"{name}.yaml" for name in dict.fromkeys((language, "en"))])
+    wanted = dict.fromkeys(ABSTENTIONS[language]["abstained"], "abstained") | ABSTENTIONS[language]["others"]
+    names = {"refusal": "refused", "undecided": "neither", "silent": "neither"}
+    found = {text: (read := reader.read(text)).verdict or names.get(read.why, read.why) for text in wanted}
+    assert found == wanted
+
+
+def test_the_shipped_tables_have_examples_of_abstentions():
+    tables = {path.stem: read_verdict_table(path) for path in TABLES.glob("*.yaml")}
+    assert sum(len(table.examples.abstain) for table in tables.values()) >= 41
+    assert all(table.abstain and table.examples.abstain for table in tables.values())
 
 
 def test_last_verdict_wins_across_sentences_but_not_within_one():
@@ -179,6 +196,9 @@ def test_marks_say_what_was_read(tmp_path):
     assert marked(found, "不是。", one) == AspectScore("verdict", 1.0, "right", "no: 不是")
     assert marked(found, "**是的**", one) == AspectScore("verdict", 0.0, "wrong", "yes: 是的")
     assert marked(found, "不一定。", one) == AspectScore("verdict", None, "invalid", "left open: 不一定")
+    assert marked(found, "抱歉，我不清楚。", one) == AspectScore(
+        "verdict", None, "abstained", "no verdict given on purpose: 我不清楚"
+    )
     assert marked(found, "新生儿很可爱。", one) == AspectScore("verdict", None, "invalid", "no verdict")
     assert marked(found, "<think>不是", one) == AspectScore("verdict", None, "invalid", "reasoning without an end")
     assert marked(found, "新生儿黄疸都需要治疗。", one).label == "wrong"

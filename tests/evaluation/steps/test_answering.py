@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from benchbuilder.config.spec.model import ReasoningSpec
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.payloads import Claim, Item
@@ -14,6 +15,7 @@ from benchbuilder.core.records.roles import Answer, Score
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.core.registry import find_kind
 from benchbuilder.models.base import Reply, Request
+from benchbuilder.models.providers.openai import OpenAIModel
 from benchbuilder.pipeline.accounting.shard import check_outcomes
 
 PROMPTS = Path(__file__).parents[3] / "prompts" / "zh"
@@ -89,6 +91,20 @@ def test_the_question_alone_is_asked_with_its_context_and_nothing_else():
 def test_every_item_gets_an_answer_whatever_becomes_of_the_request(reply, text, outcome):
     (row_outcome,), _ = driven(answers(), item(), reply)
     assert (row_outcome.row.text, row_outcome.row.outcome) == (text, outcome)
+
+
+def test_a_model_that_only_thought_is_asked_once_more_if_the_recipe_says_so():
+    out = Reply("", "thought_out")
+    settings = {"temperature": 0.0, "max_new_tokens": 100}
+    (once,), asked = driven(answers(sampling=settings), item(), out)
+    assert (once.row.text, once.row.outcome, len(asked)) == ("", "thought_out", 1)
+    patient = MODEL.model_copy(update={"reasoning": ReasoningSpec(max_tokens=500, retry=True)})
+    for replies, outcome in (((out, Reply("应该。", "complete")), "complete"), ((out, out), "thought_out")):
+        step = step_of("answer", name="tried", model=patient, sampling=settings)
+        (found,), asked = driven(step, item(), *replies)
+        assert found.row.outcome == outcome
+        sent = [OpenAIModel(patient).body(request)["max_completion_tokens"] for request in asked]
+        assert sent == [600, 1100]
 
 
 def test_an_answer_names_the_model_that_the_service_says_it_used():

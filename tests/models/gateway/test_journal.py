@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from gateway_models import body, request
 
+from benchbuilder.cli.receipts import receipt_lines
 from benchbuilder.core.errors import StoreError
 from benchbuilder.models.gateway.journal import Journal
 from benchbuilder.models.gateway.journal_tables import (
@@ -87,6 +88,18 @@ def test_the_worst_case_stands_until_the_body_was_read(journal: Path):
     (after,) = read_receipts(held)
     assert (after.prompt_tokens, after.completion_tokens, after.cached_tokens, after.usd) == (9, 4, 2, 0.01)
     assert (after.uncounted, after.outcomes) == (1, {"truncated": 1})
+    held.close()
+
+
+def test_a_receipt_says_how_much_of_what_was_written_was_thinking(journal: Path):
+    held = Journal(journal)
+    for key, thought, estimated in (("a", 30, False), ("b", 12, True), ("c", 0, False)):
+        keep(held, asked(key), outcome=None)
+        settled = SettledReply("complete", Cost(9, 40, 0.01), 0, False, thought, estimated)
+        held.commit_now(partial(settle_reply, key=key, settled=settled))
+    (receipt,) = read_receipts(held)
+    assert (receipt.completion_tokens, receipt.reasoning_tokens, receipt.reasoning_estimated) == (120, 42, True)
+    assert "27 + 120 tokens (of which thinking about 42)" in next(iter(receipt_lines([receipt])))
     held.close()
 
 

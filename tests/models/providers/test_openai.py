@@ -104,6 +104,59 @@ def test_it_travels_before_it_is_opened():
     assert pickle.loads(pickle.dumps(model())).identity() == model().identity()
 
 
+# --- reasoning
+
+
+@pytest.mark.parametrize(
+    ("given", "at", "sent"),
+    [
+        ({"effort": "low"}, OFFICIAL, {"reasoning_effort": "low"}),
+        ({"effort": "low"}, "https://openrouter.ai/api/v1", {"reasoning": {"effort": "low"}}),
+        ({"max_tokens": 500, "style": "openrouter"}, "http://a:1/v1", {"reasoning": {"max_tokens": 500}}),
+        ({"effort": "none", "style": "vllm"}, "http://a:1/v1", {"chat_template_kwargs": {"enable_thinking": False}}),
+        (
+            {"effort": "high", "max_tokens": 500, "style": "vllm"}, "http://a:1/v1",
+            {"chat_template_kwargs": {"enable_thinking": True}, "thinking_token_budget": 500},
+        ),
+        ({"max_tokens": 500}, OFFICIAL, {}),
+    ],
+)  # fmt: skip
+def test_each_service_is_told_in_its_own_words_how_long_to_think(given: dict[str, object], at: str, sent: object):
+    body = model(base_url=at, reasoning=given).body(ASK)
+    plain = model(base_url=at).body(ASK)
+    assert {name: value for name, value in body.items() if name not in plain} == sent
+
+
+def test_the_limit_of_the_answer_is_not_eaten_by_thinking():
+    limits = {
+        None: 128,
+        ("effort", "low"): 128 + 8192,
+        ("max_tokens", 500): 628,
+        ("effort", "none"): 128,
+    }
+    for given, limit in limits.items():
+        more = {} if given is None else {"reasoning": dict([given])}
+        assert model(**more).body(ASK)["max_completion_tokens"] == limit
+    assert "max_completion_tokens" not in model(reasoning={"effort": "low"}).body(Request(ASK.messages))
+
+
+def test_how_long_a_model_thinks_is_in_the_key():
+    given = [None, {"effort": "low"}, {"effort": "high"}, {"effort": "high", "max_tokens": 500}, {"effort": "none"}]
+    assert len({request_key(model(reasoning=one), ASK) for one in given}) == 5
+    assert request_key(model(reasoning={"effort": "low", "retry": True}), ASK) == request_key(
+        model(reasoning={"effort": "low"}), ASK
+    )
+    with pytest.raises(ValidationError, match="effort"):
+        model(reasoning={"effort": "harder"})
+
+
+@pytest.mark.parametrize("name", ["reasoning", "reasoning_content"])
+def test_thoughts_are_kept_apart_from_the_text(name: str):
+    assert model().read(completion("ok", message={name: "let me think"})).thoughts == "let me think"
+    assert model().read(completion("<think>hm</think>ok")).thoughts == "<think>hm</think>"
+    assert model().read(completion("ok")).thoughts == ""
+
+
 # --- bodies
 
 
@@ -169,7 +222,8 @@ def test_a_schema_can_be_asked_for_in_words(structured: str):
         (completion(), "好的。", "complete"),
         (completion(finish=None), "好的。", "complete"),
         (completion(finish="length"), "好的。", "truncated"),
-        (completion("", finish="length"), "", "truncated"),
+        (completion("", finish="length"), "", "thought_out"),
+        (completion(None, finish="length", message={"reasoning": "hm"}), "", "thought_out"),
         (completion(""), "", "empty"),
         (completion(" \n"), " \n", "empty"),
         (completion(None), "", "empty"),
@@ -178,7 +232,9 @@ def test_a_schema_can_be_asked_for_in_words(structured: str):
         (completion([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), "ab", "complete"),
         (completion("ok", message={"reasoning_content": "let me think"}), "ok", "complete"),
         (completion("<think>\nhm</think>\n\n好的。"), "好的。", "complete"),
-        (completion("<think>\nhm", finish="length"), "", "truncated"),
+        (completion("<think>\nhm", finish="length"), "", "thought_out"),
+        (completion("[THINK]hm[/THINK]好的。"), "好的。", "complete"),
+        (completion("标签<think>的意思是思考。"), "标签<think>的意思是思考。", "complete"),
         (completion("a\ud800b"), "a\ufffdb", "complete"),  # half a pair, which JSON can escape
         ('{"error": {"code": "content_filter", "message": "no"}}', "", "filtered"),
         ('{"error": {"code": "400", "innererror": {"code": "ResponsibleAIPolicyViolation"}}}', "", "filtered"),
@@ -193,6 +249,9 @@ def test_tokens_are_those_of_the_service():
     counted = {"prompt_tokens": 30, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 16}}
     assert model().read(completion(usage=counted)).usage == Usage(30, 9, 16)
     assert model().read(completion(usage={"prompt_tokens": 3, "completion_tokens": 1})).usage == Usage(3, 1)
+    thought = counted | {"completion_tokens_details": {"reasoning_tokens": 7}}
+    assert model().read(completion(usage=thought)).usage == Usage(30, 9, 16, 7)
+    assert model().read(completion(usage=counted | {"completion_tokens_details": None})).usage == Usage(30, 9, 16)
     for unknown in (None, {}, {"prompt_tokens": None}, {"prompt_tokens": True}, {"prompt_tokens": -1}, "many"):
         assert model().read(completion(usage=unknown)).usage is None
 

@@ -24,7 +24,9 @@ ASKING_REASONS: Mapping[str, str] = {
     "reply_unfinished": "The model's reply ends in the middle of its reasoning.",
 }
 """Why there is nothing of a model."""
-_REASON_OF_REPLY_OUTCOME = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")}
+_REASON_OF_REPLY_OUTCOME = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")} | {
+    "thought_out": "reply_truncated"
+}
 _FINAL_REASONS = ("reply_refused", "reply_filtered")
 
 
