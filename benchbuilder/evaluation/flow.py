@@ -9,6 +9,7 @@ from typing import Any
 from benchbuilder.config import EvaluationSpec, KindSpec, Recipe, StepSpec, read_kind_spec
 from benchbuilder.core import Problem, RecipeError, StepContext, create_from_spec, find_kind, recipe_name
 from benchbuilder.evaluation.baselines.recorded import recorded_answer_models
+from benchbuilder.evaluation.claims.by_rule import LexicalVerifierSpec, check_language
 from benchbuilder.evaluation.scorers.base import Scorer
 from benchbuilder.evaluation.scorers.verdict import VerdictSpec
 from benchbuilder.evaluation.solvers import ANSWER, ITEM, EvaluatedModel, Solver
@@ -86,6 +87,8 @@ class EvaluationFlow:
             wanted = training.scorer if training is not None else ""
             scorers = {name: scorer for name, scorer in scorers.items() if name == wanted}
         if self._spec.answer_claims is not None and not rated_only:
+            if isinstance(self._spec.answer_claims, LexicalVerifierSpec):
+                check_language(self._spec.answer_claims, self._recipe.language)
             for answerer in self._answerers:
                 ports = {"each": f"answer.{answerer}", "item": self._items}
                 step = {"kind": "claims", "from": ports, "verifier": self._spec.answer_claims}

@@ -8,9 +8,11 @@ from typing import ClassVar
 from pydantic import field_validator
 
 from benchbuilder.config import FileRef
+from benchbuilder.core import Problem, RecipeError
 from benchbuilder.evaluation.claims.base import ClaimVerifier, VerifierSpec, VerifyingConversation
 from benchbuilder.evaluation.claims.clauses import AnswerClause
 from benchbuilder.evaluation.claims.lexical import LexicalVerifier, check_claim_words
+from benchbuilder.evaluation.claims.words import open_claim_words
 from benchbuilder.evaluation.judges.base import Case
 
 
@@ -24,6 +26,17 @@ class LexicalVerifierSpec(VerifierSpec):
             raise ValueError("a word list is needed for the language, as recipes/claims/en.yaml is: write one, or "
                              "choose a verifier that asks a model (kind: prompted)")  # fmt: skip
         return words
+
+
+def check_language(spec: LexicalVerifierSpec, language: str) -> None:
+    """RecipeError unless a word list is of the language of the items."""
+    known = [open_claim_words(ref.file).language for ref in spec.words]
+    if language.partition("-")[0] not in known:
+        raise RecipeError([Problem(
+            "no word list is in the language of the items, so the rule cannot read their answers",
+            key="evaluation.answer_claims.words", actual=language, allowed=", ".join(known),
+            hint="write one as recipes/claims/en.yaml is and name it first, or choose a verifier that asks a model",
+        )])  # fmt: skip
 
 
 class RuleVerifier(ClaimVerifier):

@@ -47,6 +47,8 @@ class ClaimWords(Spec):
     `pauses` are for the answer as it is, and cut behind their match.
     """
 
+    language: str = ""
+    """The language, as a tag."""
     letters: Regex = r"\p{L}"
     """The letters of the language; answers are read by the table whose letters they have most of."""
     stops: tuple[str, ...] = tuple("。！？；!?;।؟۔")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from claim_cases import CITY, DRUG, THERAPY, TOWN, stances, verified, verifier, word_list
+from claim_cases import CITY, DRUG, LISTS, THERAPY, TOWN, stances, verified, verifier, word_list
 
 from benchbuilder.core import AnswerClaim
-from benchbuilder.core.errors import DataError
-from benchbuilder.evaluation.claims.by_rule import LexicalVerifierSpec
+from benchbuilder.core.errors import DataError, RecipeError
+from benchbuilder.evaluation.claims.by_rule import LexicalVerifierSpec, check_language
 from benchbuilder.evaluation.claims.lexical import check_claim_words
 from benchbuilder.evaluation.claims.words import ClaimWords
 from benchbuilder.evaluation.judges.base import Case
@@ -168,6 +168,14 @@ def test_a_list_that_misreads_an_example_is_refused(tmp_path):
 def test_without_a_list_the_rule_is_refused_and_says_what_to_write():
     with pytest.raises(ValueError, match=r"recipes/claims/en\.yaml"):
         LexicalVerifierSpec.model_validate({"kind": "lexical", "words": []})
+
+
+def test_a_language_without_a_list_is_refused_by_its_name():
+    spec = LexicalVerifierSpec.model_validate({"kind": "lexical", "words": [str(LISTS / "en.yaml")]})
+    check_language(spec, "en-GB")
+    with pytest.raises(RecipeError) as caught:
+        check_language(spec, "es")
+    assert "no word list is in the language of the items" in str(caught.value)
 
 
 @pytest.mark.parametrize(
