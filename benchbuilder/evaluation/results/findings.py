@@ -98,7 +98,9 @@ def collect_findings(
     hard = hardest.item_difficulty(frame, aspects)
     pressure = read_pressure(finished.tables, run.items, finished.recipe.get("evaluation") or {}, frame.bootstrap)
     evaluation = finished.recipe.get("evaluation") or {}
-    claims = read_claims(finished.tables, run.items, evaluation, frame.bootstrap)
+    if "claims" not in frame.known:
+        frame.known["claims"] = read_claims(finished.tables, run.items, evaluation, frame.bootstrap)
+    claims: ClaimResults | None = frame.known["claims"]
     return ResultsFindings(
         metrics=tuple(
             ChartedTable(sheet, charts.means_chart(sheet, column), sheet.columns[column].label if column > 1 else "")
