@@ -13,10 +13,12 @@ from benchbuilder.api.run_result import RunResult
 from benchbuilder.api.watching import Progress, watcher_of
 from benchbuilder.config import trusting
 from benchbuilder.evaluation import (
+    ClaimResults,
     Evaluation,
     PressureResults,
     Scoreboard,
     chooses_model,
+    evaluation_claims,
     evaluation_pressure,
     evaluation_scoreboard,
     evaluation_tables,
@@ -50,6 +52,11 @@ class EvaluationResult(RunResult):
     def scoreboard(self) -> Scoreboard | None:
         """Each system with its means, the facts that it knows and the answers that it lacks; None without scores."""
         return evaluation_scoreboard(self.evaluation)
+
+    @cached_property
+    def claims(self) -> ClaimResults | None:
+        """What the claims of answers come to, by system; None unless ``evaluation.answer_claims`` reads them."""
+        return evaluation_claims(self.evaluation)
 
     @cached_property
     def pressure(self) -> PressureResults | None:

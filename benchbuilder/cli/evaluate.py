@@ -13,6 +13,7 @@ from rich.console import Console
 from benchbuilder.api import EvaluationResult, benchmark_overrides, run_evaluation
 from benchbuilder.api import recipes_of_tasks as load_recipes
 from benchbuilder.authoring import quote_plan
+from benchbuilder.cli.claims import print_claims
 from benchbuilder.cli.costs import print_quote
 from benchbuilder.cli.pressure import print_pressure
 from benchbuilder.cli.receipts import receipt_lines
@@ -194,6 +195,8 @@ def _print_tables(result: EvaluationResult, console: Console) -> None:
         answering = {name for name, node in result.evaluation.plan.nodes.items() if node.row.name == "answer"}
         receipts = [receipt for receipt in result.report.receipts if receipt.step in answering]
         print_scoreboard(console, result.scoreboard, receipts)
+    if result.claims is not None:
+        print_claims(console, result.claims)
     if result.pressure is not None:
         print_pressure(console, result.pressure)
 

@@ -112,13 +112,17 @@ from .records.payloads import Term as Term
 from .records.payloads import Triple as Triple
 from .records.procedures import Procedure as Procedure
 from .records.roles import Answer as Answer
+from .records.roles import AnswerClaim as AnswerClaim
 from .records.roles import AnswerOutcome as AnswerOutcome
 from .records.roles import Candidate as Candidate
+from .records.roles import ClaimVerdict as ClaimVerdict
 from .records.roles import Evidence as Evidence
+from .records.roles import PartKind as PartKind
 from .records.roles import Passage as Passage
 from .records.roles import Question as Question
 from .records.roles import Rating as Rating
 from .records.roles import Score as Score
+from .records.roles import Stance as Stance
 from .records.roles import Statement as Statement
 from .records.row import FrozenModel as FrozenModel
 from .records.row import Origin as Origin
@@ -244,6 +248,9 @@ from .text.plain_yaml import parse_plain_yaml as parse_plain_yaml
 from .text.punctuation import Casing as Casing
 from .text.punctuation import case_letters as case_letters
 from .text.punctuation import strip_wrapping as strip_wrapping
+from .text.quotes import find_quote as find_quote
+from .text.quotes import plain_form as plain_form
+from .text.quotes import quote_span as quote_span
 from .text.replies import split_reasoning as split_reasoning
 from .text.replies import strip_reasoning as strip_reasoning
 from .text.replies import strip_reply_framing as strip_reply_framing

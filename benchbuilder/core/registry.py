@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SLOTS = (
     "source", "payload", "step", "tokenizer", "retriever", "model", "annotation", "baseline", "solver", "scorer",
-    "metric", "judge", "view", "exporter", "executor",
+    "metric", "judge", "verifier", "view", "exporter", "executor",
 )  # fmt: skip
 
 BUILT_IN_KINDS: dict[str, dict[str, str]] = {
@@ -135,6 +135,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "answer": "benchbuilder.evaluation.steps.answer:AnswerItems",
         "follow_up": "benchbuilder.evaluation.steps.answer:FollowUp",
         "answer_by_rule": "benchbuilder.evaluation.steps.answer:AnswerByRule",
+        "claims": "benchbuilder.evaluation.steps.claims:ReadAnswerClaims",
         "score": "benchbuilder.evaluation.steps.score:ScoreAnswers",
         "score_by_model": "benchbuilder.evaluation.steps.score:ScoreByModel",
     },
@@ -156,6 +157,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "verdict": "benchbuilder.evaluation.scorers.verdict:VerdictScorer",
         "support": "benchbuilder.evaluation.scorers.support:SupportScorer",
         "similarity": "benchbuilder.evaluation.scorers.similarity:SimilarityScorer",
+        "claims": "benchbuilder.evaluation.scorers.claims:ClaimsScorer",
         "exact": "benchbuilder.evaluation.scorers.exact:ExactScorer",
         "set_answer": "benchbuilder.evaluation.scorers.set_answer:SetAnswerScorer",
         "ratings": "benchbuilder.evaluation.scorers.ratings:RatingsScorer",
@@ -168,6 +170,10 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "decoder": "benchbuilder.evaluation.judges.decoder:DecoderJudge",
         "prompted": "benchbuilder.evaluation.judges.prompted:PromptedJudge",
         "openai_finetuned": "benchbuilder.evaluation.judges.openai_finetuned:OpenAIFinetunedJudge",
+    },
+    "verifier": {
+        "lexical": "benchbuilder.evaluation.claims.by_rule:RuleVerifier",
+        "prompted": "benchbuilder.evaluation.claims.prompted:PromptedVerifier",
     },
     "view": {
         "majority": "benchbuilder.evaluation.audit.views.facts:MajorityView",
@@ -202,6 +208,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "card": "benchbuilder.exporters.report.dataset_card:DatasetCard",
         "report": "benchbuilder.exporters.report.report:Report",
         "results": "benchbuilder.evaluation.results.exporter:ResultsExporter",
+        "claims": "benchbuilder.evaluation.results.claim_exporter:ClaimsExporter",
         "answers": "benchbuilder.evaluation.results.answers_to_rate:AnswersToRate",
     },
 }
@@ -285,7 +292,7 @@ def create_from_spec(slot: str, spec: Any, *args: Any) -> Any:
     return find_kind(slot, spec.kind).load()(spec, *args)
 
 
-ROLES = ("statement", "question", "passage", "candidate", "evidence", "answer", "score")
+ROLES = ("statement", "question", "passage", "candidate", "evidence", "answer", "answer_claim", "score")
 """The names of the row classes without a payload, each a class of `benchbuilder.core.records.roles`."""
 
 
@@ -304,5 +311,5 @@ def row_class(name: str) -> type[Row]:
     if role not in (*ROLES, "fact", "item"):
         raise KeyError(role)
     module = "roles" if role in ROLES else "payloads"
-    found: Any = getattr(importlib.import_module(f"benchbuilder.core.records.{module}"), role.capitalize())
+    found: Any = getattr(importlib.import_module(f"benchbuilder.core.records.{module}"), role.title().replace("_", ""))
     return found[find_kind("payload", payload).load()] if payload else found

@@ -44,6 +44,12 @@ from .baselines.people import answer_sheet as answer_sheet
 from .benchmark import BENCHMARK as BENCHMARK
 from .benchmark import has_sample_ratings as has_sample_ratings
 from .benchmark import unused_rows as unused_rows
+from .claims.base import ClaimVerifier as ClaimVerifier
+from .claims.base import VerifiedPart as VerifiedPart
+from .claims.base import VerifierSpec as VerifierSpec
+from .claims.base import VerifyingConversation as VerifyingConversation
+from .claims.clauses import AnswerClause as AnswerClause
+from .claims.clauses import split_clauses as split_clauses
 from .judge_report.report import JUDGE_REPORT_STEM as JUDGE_REPORT_STEM
 from .judge_report.report import write_judge_report as write_judge_report
 from .judge_training.finetune import ALL_PART as ALL_PART
@@ -125,6 +131,9 @@ from .plan import chooses_model as chooses_model
 from .plan import evaluation_tables as evaluation_tables
 from .plan import judges_folder as judges_folder
 from .plan import plan_evaluation as plan_evaluation
+from .results.claims import ClaimFigures as ClaimFigures
+from .results.claims import ClaimResults as ClaimResults
+from .results.claims import evaluation_claims as evaluation_claims
 from .results.page_spec import ResultsSpec as ResultsSpec
 from .results.pressure import PressureResults as PressureResults
 from .results.pressure import evaluation_pressure as evaluation_pressure

@@ -16,11 +16,13 @@ from benchbuilder.config import (
     StepSpec,
     read_kind_spec,
 )
-from benchbuilder.core import Problem, RecipeError, StepContext, create_from_spec, recipe_name
+from benchbuilder.core import Problem, RecipeError, StepContext, create_from_spec, find_kind, recipe_name
 from benchbuilder.evaluation.baselines.recorded import recorded_answer_models
+from benchbuilder.evaluation.claims.by_rule import LexicalVerifierSpec, check_language
 from benchbuilder.evaluation.scorers.base import Scorer
 from benchbuilder.evaluation.scorers.verdict import VerdictSpec
 from benchbuilder.evaluation.solvers import ANSWER, ITEM, EvaluatedModel, Solver
+from benchbuilder.evaluation.steps.claims import CLAIMS
 from benchbuilder.evaluation.steps.press import PRESSED
 from benchbuilder.evaluation.steps.push import PUSHED, PUSHES, TURNS
 from benchbuilder.evaluation.steps.reword import REWORDED
@@ -94,6 +96,13 @@ class EvaluationFlow:
         if rated_only:
             wanted = training.scorer if training is not None else ""
             scorers = {name: scorer for name, scorer in scorers.items() if name == wanted}
+        if self._spec.answer_claims is not None and not rated_only:
+            if isinstance(self._spec.answer_claims, LexicalVerifierSpec):
+                check_language(self._spec.answer_claims, self._recipe.language)
+            for answerer in self._answerers:
+                ports = {"each": f"answer.{answerer}", "item": self._items}
+                step = {"kind": "claims", "from": ports, "verifier": self._spec.answer_claims}
+                self._steps[f"{CLAIMS}.{answerer}"] = step
         for name, scorer in scorers.items():
             self._add_scorer(name, scorer, asks_model=self._asks_model(scorer))
         for judge in judges:
@@ -198,8 +207,20 @@ class EvaluationFlow:
                     key=f"evaluation.scorers.{name}",
                 )])  # fmt: skip
             ports = {"each": f"answer.{answerer}", "item": self._items}
+            if find_kind("scorer", scorer["kind"] if isinstance(scorer, Mapping) else scorer.kind).load().reads:
+                ports["claims"] = self._claims_of(name, answerer)
             kind = "score_by_model" if asks_model else "score"
             self._steps[f"{name}.{answerer}"] = {"kind": kind, "from": ports, "name": name, "scorer": scorer}
+
+    def _claims_of(self, scorer: str, answerer: str) -> str:
+        """The step whose claims a scorer reads; RecipeError if there is none."""
+        if self._spec.answer_claims is None:
+            raise RecipeError([Problem(
+                "nobody reads the claims that this scorer counts: evaluation.answer_claims is null",
+                key=f"evaluation.scorers.{scorer}",
+                hint="choose a verifier, for instance by evaluation=[zh_claims,zh_answer_claims]",
+            )])  # fmt: skip
+        return f"{CLAIMS}.{answerer}"
 
     def _asks_model(self, spec: KindSpec) -> bool:
         """Whether a scorer asks a model about each answer."""

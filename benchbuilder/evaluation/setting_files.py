@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from benchbuilder.config import EvaluationSpec, LoadedRecipe, display_path
 from benchbuilder.core import Problem, RecipeError
+from benchbuilder.evaluation.claims.by_rule import LexicalVerifierSpec
+from benchbuilder.evaluation.claims.lexical import check_claim_words
 from benchbuilder.evaluation.judges.asking import ChatJudgeSpec, read_rubric
 from benchbuilder.evaluation.parsing.verdict_tables import lacks_verdicts
 from benchbuilder.evaluation.parsing.verdicts import verdict_reader
@@ -21,7 +23,7 @@ def check_setting_files(loaded: LoadedRecipe) -> list[Problem]:
 
     Raises:
         RecipeError: A rubric does not define what its judge scores, or a sentence of ``pressure`` answers questions.
-        DataError: A verdict table is invalid, or misreads its own examples.
+        DataError: A verdict table or a word list of claims is invalid, or misreads its own examples.
     """
     recipe = loaded.recipe
     tasks = {loaded.task: recipe.evaluation, **{name: task.evaluation for name, task in recipe.tasks.items()}}
@@ -50,6 +52,9 @@ def _check_task(spec: EvaluationSpec) -> Iterator[Problem]:
     for judge in spec.judges.values():
         if isinstance(judge, ChatJudgeSpec) and judge.rubric is not None:
             read_rubric(judge.rubric, judge.aspect)
+    if isinstance(spec.answer_claims, LexicalVerifierSpec):
+        for ref in spec.answer_claims.words:
+            check_claim_words(ref.file)
     for scorer in spec.scorers.values():
         if isinstance(scorer, VerdictSpec):
             files = [table.file for table in scorer.tables]

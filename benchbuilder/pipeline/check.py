@@ -164,6 +164,8 @@ def _owner(loaded: LoadedRecipe, key: str) -> type[Any] | None:
         return find_kind("judge", evaluation.judges[place[1]].kind).load()
     if place[0] == "scorers":
         return find_kind("scorer", evaluation.scorers[place[1]].kind).load()
+    if place[0] == "answer_claims":
+        return find_kind("verifier", evaluation.answer_claims.kind).load()
     return find_kind("step", "follow_up" if place[0] == "solver" else "answer").load()
 
 

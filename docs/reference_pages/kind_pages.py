@@ -30,6 +30,7 @@ SLOTS = {
     "model": "Models (`model`)",
     "annotation": "Annotation backends (`annotation`)",
     "baseline": "Baselines (`evaluation.baselines.NAME`)",
+    "verifier": "Verifiers of claims (`evaluation.answer_claims`)",
     "solver": "Solvers (`evaluation.solver`)",
     "scorer": "Scorers (`evaluation.scorers.NAME`)",
     "metric": "Metrics (`evaluation.metrics.NAME`)",

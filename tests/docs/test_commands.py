@@ -52,6 +52,7 @@ LONG = (
     "read-the-results.md",
     "reading_en.md",
     "run-with-a-local-server.md",
+    "score-long-answers-by-claims.md",
     "train-a-judge.md",
     "use-the-batch-api.md",
     "what-answers-say-about-items.md",

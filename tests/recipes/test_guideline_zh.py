@@ -10,8 +10,8 @@ import make_guideline_replies as maker
 import pytest
 from bundled_builds import ENDS, evaluated, shared, warnings
 
+from benchbuilder.core import quote_span
 from benchbuilder.models.providers.replay import read_replies
-from benchbuilder.steps.language.claim_rules import quote_span
 
 SAMPLE = Path(__file__).parents[2] / "recipes" / "recipe" / "guideline_zh" / "sample"
 

@@ -125,6 +125,8 @@ class EvaluationSpec(Spec):
     """Further wordings in which models are asked a sample of the true/false questions; ``null``: none."""
     pressure: PressureSpec | None = None
     """Claims that models are told before the questions, to see whether they keep the truth; ``null``: none."""
+    answer_claims: Annotated[Any, Slot("verifier")] = None
+    """Who says of each claim in an answer whether the item's paragraphs support it; ``null``: claims are not read."""
     scorers: Annotated[dict[str, Any], Slot("scorer")] = {}
     metrics: Annotated[dict[str, Any], Slot("metric")] = {}
     """Summaries of scores for each model, in total and by partition, under the name of their table."""

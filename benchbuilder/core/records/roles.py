@@ -173,6 +173,47 @@ class Answer(Row):
         raise KeyError(self.id)
 
 
+PartKind = Literal["claim", "reported", "condition", "none", "abstains", "refuses"]
+ClaimVerdict = Literal["supported", "contradicted", "not_addressed", ""]
+Stance = Literal["says", "denies", "none"]
+
+
+class AnswerClaim(Row):
+    """A part of an answer, which is its driving parent, and what a verifier says of it.
+
+    `number` is its place in the answer, from 1, and ``[start, end)`` its range there in code points, in the text
+    without reasoning; `text` are the words. `kind` is ``claim``, ``reported`` (speech of others), ``condition``
+    alone, ``none`` (nothing that paragraphs could support), ``abstains`` or ``refuses``. `verdict` is what the item's
+    paragraphs say of a claim; it is empty for other kinds, and for a claim whose `reason` says why it has none.
+    `paragraph` is the place of the paragraph that shows it, and ``[quote_start, quote_end)`` the range there. `right`
+    and `wrong` say what the part does with the item's statements. `taken_back_by` is the number of a later part that
+    takes it back. `near` is the verifier's own measure. A row with the number 0 stands for an answer that was not
+    read, and its `reason` says why.
+    """
+
+    name: ClassVar[str] = "answer_claim"
+    identity: ClassVar[tuple[str, ...]] = ("number",)
+
+    item: str
+    model: str
+    number: int
+    start: int = 0
+    end: int = 0
+    text: str = ""
+    kind: PartKind = "none"
+    verdict: ClaimVerdict = ""
+    reason: str = ""
+    note: str = ""
+    paragraph: int | None = None
+    quote_start: int | None = None
+    quote_end: int | None = None
+    right: Stance = "none"
+    wrong: Stance = "none"
+    taken_back_by: int | None = None
+    verifier: str
+    near: float | None = None
+
+
 class Rating(FrozenModel):
     """One person's rating of an answer, from 0 to 1."""
 

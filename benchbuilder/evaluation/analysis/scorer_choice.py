@@ -25,7 +25,7 @@ class ScorerChoice:
     """The measures that may count, by rank: 0 is the best.
 
     The verdict comes first. Then comes the first aspect of the results page: by people, by judges, by rules. Then come
-    the aspects of other rules, and last a judge that compares words only.
+    the aspects of other rules, and last a judge that compares words only. Claims say nothing of how hard an item is.
     """
 
     spec: EvaluationSpec
@@ -38,7 +38,7 @@ class ScorerChoice:
         if measure.aspect == VERDICT:
             return 0
         kind = self._kind(measure.scorer)
-        if kind == "similarity" or (kind == "set_answer" and measure.aspect != "set_recall"):
+        if kind in ("similarity", "claims") or (kind == "set_answer" and measure.aspect != "set_recall"):
             return None
         others = self._aspects()
         if measure.aspect not in others:

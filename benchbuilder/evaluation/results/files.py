@@ -14,6 +14,7 @@ import numpy as np
 from benchbuilder.config import BootstrapSpec
 from benchbuilder.evaluation.published import recipe_published_results
 from benchbuilder.evaluation.results import PACKAGES
+from benchbuilder.evaluation.results.claim_tables import claims_data
 from benchbuilder.evaluation.results.columns import ItemScores
 from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS, ResultsFrame, bootstrap_settings
 from benchbuilder.evaluation.results.costs import (
@@ -200,6 +201,8 @@ def _data(
             yield "]"
         yield "}}"
     yield f'],"tables":{_encoded([table_as_data(sheet) for sheet in findings.all_tables()])}'
+    if findings.claims is not None:
+        yield f',"claims":{_encoded(claims_data(findings.claims))}'
     if findings.pressure is not None:
         yield f',"pressure":{_encoded(pressure_data(findings.pressure))}'
     yield "}\n"

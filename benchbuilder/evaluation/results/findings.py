@@ -12,6 +12,8 @@ from benchbuilder.evaluation.results import charts, compare, costs, means
 from benchbuilder.evaluation.results import hardest_items as hardest
 from benchbuilder.evaluation.results.abstention import abstention_table
 from benchbuilder.evaluation.results.charts import ChartedTable
+from benchbuilder.evaluation.results.claim_tables import claim_tables
+from benchbuilder.evaluation.results.claims import ClaimResults, read_claims
 from benchbuilder.evaluation.results.context import ResultsFrame
 from benchbuilder.evaluation.results.metrics import metric_tables
 from benchbuilder.evaluation.results.prediction_powered import prediction_powered_tables
@@ -53,6 +55,8 @@ class ResultsFindings:
     scatters: tuple[AspectChart, ...]
     pairs: tuple[ResultTable, ...]
     power: ResultTable
+    claims: ClaimResults | None
+    claim_tables: tuple[ResultTable, ...]
     pressure: PressureResults | None
     pressed: tuple[ChartedTable, ...]
     prediction_powered: tuple[ResultTable, ...]
@@ -70,6 +74,7 @@ class ResultsFindings:
         """Every table that is not empty, in the order of the page."""
         charted = (*self.metrics, *self.verdicts, *self.scores, *self.verdict_means, *self.types, *self.other_tables)
         tables = [figure.table for figure in charted]
+        tables += self.claim_tables
         tables += [self.aspects, *self.pairs, self.power, *(figure.table for figure in self.pressed)]
         tables += [*self.prediction_powered, self.outcomes, self.coverage]
         tables += filter(None, (self.settings, self.unscored, self.costs))
@@ -82,16 +87,21 @@ def collect_findings(
 ) -> ResultsFindings:  # fmt: skip
     """Compute all tables and charts. The first two `aspects` are plotted against each other."""
     run = frame.run
+    measures = run.other_measures
     colours = ChartColours(run.sources, run.types)
     type_colours = [colours.type(name) for name in run.types]
-    main = compare.main_measures(run.measures, aspects)
-    rest = [measure for measure in run.measures if measure not in main]
+    main = compare.main_measures(measures, aspects)
+    rest = [measure for measure in measures if measure not in main]
     scored = [measure for measure in main if measure.aspect != VERDICT]
     verdicts = [measure for measure in main if measure.aspect == VERDICT]
     pairs = compare.aspect_pair(frame, aspects)
     correlations = compare.correlation_table(frame, pairs)
     hard = hardest.item_difficulty(frame, aspects)
     pressure = read_pressure(finished.tables, run.items, finished.recipe.get("evaluation") or {}, frame.bootstrap)
+    evaluation = finished.recipe.get("evaluation") or {}
+    if "claims" not in frame.known:
+        frame.known["claims"] = read_claims(finished.tables, run.items, evaluation, frame.bootstrap)
+    claims: ClaimResults | None = frame.known["claims"]
     return ResultsFindings(
         metrics=tuple(
             ChartedTable(sheet, charts.means_chart(sheet, column), sheet.columns[column].label if column > 1 else "")
@@ -120,6 +130,8 @@ def collect_findings(
             *filter(None, (compare.pairwise_table(frame, measure) for measure in main)),
         ),
         power=compare.power_table(frame, main),
+        claims=claims,
+        claim_tables=claim_tables(frame, claims),
         pressure=pressure,
         pressed=pressure_tables(frame, pressure),
         prediction_powered=tuple(prediction_powered_tables(frame)),

@@ -65,12 +65,12 @@ def first_known(parents: Any, index: RowIndex) -> Places:
     return places
 
 
-def read_scores(finished: FinishedBuild, index: RowIndex, steps: dict[str, str]) -> dict[ScoreKey, ItemScores]:
+def read_scores(tables: Mapping[str, Table[Any]], index: RowIndex, steps: dict[str, str]) -> dict[ScoreKey, ItemScores]:
     """The scores of each aspect, scorer and system; of questions that were asked otherwise, none."""
     found: dict[ScoreKey, list[tuple[Places, Any, Any, Any]]] = {}
     ratings: dict[ScoreKey, dict[int, tuple[tuple[str, float], ...]]] = {}
     labels: dict[str, int] = {}
-    for step, table in finished.tables.items():
+    for step, table in tables.items():
         for batch in _score_batches(step, table):
             places = index.positions(combined_column(batch, "item"))
             coded: Any = combined_column(batch, "label").dictionary_encode()

@@ -20,7 +20,7 @@ VERDICT = "verdict"
 WITHOUT_VERDICT = ("invalid", "abstained", "refused", "thought_out", "empty", "filtered")
 """Labels of answers without a verdict."""
 """The aspect of true/false verdicts, which are right or wrong and nothing between."""
-_LESS_IS_BETTER = "set_contradiction"
+_LESS_IS_BETTER = ("set_contradiction", "asserts_wrong", "contradictions")
 
 SystemGroup = Literal["model", "people", "rule"]
 ScorerRole = Literal["people", "judge", "rule"]
@@ -53,11 +53,13 @@ class ScoredAspect:
     compares_words_only: bool = False
     """Whether an untrained judge compares words only; published human scores are not shown beside it."""
     form: str = ""
+    of_claims: bool = False
+    """Whether it counts claims: these aspects are shown together, and in no other table."""
 
     @property
     def sign(self) -> int:
         """1 if more is better, -1 if less is."""
-        return -1 if self.aspect == _LESS_IS_BETTER else 1
+        return -1 if self.aspect in _LESS_IS_BETTER else 1
 
     @property
     def slug(self) -> str:
@@ -86,6 +88,11 @@ class EvaluationRun:
     recipe: str
     step_models: Mapping[str, str]
     """The system whose answers a step gave or scored, by the step's name."""
+
+    @property
+    def other_measures(self) -> tuple[ScoredAspect, ...]:
+        """The measures that do not count claims."""
+        return tuple(measure for measure in self.measures if not measure.of_claims)
 
     @property
     def forms(self) -> tuple[str, ...]:
@@ -136,7 +143,7 @@ def gather_run(finished: FinishedBuild, aspects: Sequence[str]) -> EvaluationRun
     index, steps = items.index(), dict[str, str]()
     answers = read_answers(finished, index, len(items), steps)
     scores: dict[tuple[str, str], dict[str, ItemScores]] = {}
-    for (aspect, scorer, model), rows in read_scores(finished, index, steps).items():
+    for (aspect, scorer, model), rows in read_scores(finished.tables, index, steps).items():
         scores.setdefault((aspect, scorer), {})[model] = rows
     evaluation = _mapping(finished.recipe.get("evaluation"))
     measures = [_measure(aspect, scorer, rows.values(), evaluation) for (aspect, scorer), rows in scores.items()]
@@ -202,7 +209,8 @@ def _measure(aspect: str, scorer: str, rows: Collection[ItemScores], evaluation:
     role: ScorerRole = "judge" if spec.get("kind") == "judged" or name in judges else "rule"
     if spec.get("kind") == "ratings" or any(scores.ratings for scores in rows):
         role = "people"
-    return ScoredAspect(aspect, scorer, role, judge.get("kind") == "similarity")
+    compares_words = judge.get("kind") == "similarity"
+    return ScoredAspect(aspect, scorer, role, compares_words, of_claims=spec.get("kind") == "claims")
 
 
 def _place(names: Sequence[str], name: str) -> int:

@@ -17,6 +17,7 @@ from benchbuilder.core import (
     Outcome,
     ProducedBy,
     Rating,
+    Row,
     Score,
     StepContext,
 )
@@ -54,10 +55,24 @@ class Scorer(ABC):
     version: ClassVar[int] = 1
     spec_class: ClassVar[type[KindSpec]]
     reasons: ClassVar[Mapping[str, str]] = {}
+    reads: ClassVar[type[Row] | None] = None
+    """The class of further rows about each answer that it reads, by `rows_of`."""
 
     def __init__(self, spec: Any, context: StepContext) -> None:
         self.spec = spec
         self.context = context
+        self._rows: Mapping[str, Sequence[Row]] = {}
+
+    def take_rows(self, rows: Iterable[Row]) -> None:
+        """Receive the rows about the answers that are scored next: children of these."""
+        found: dict[str, list[Row]] = {}
+        for row in rows:
+            found.setdefault(row.of, []).append(row)
+        self._rows = found
+
+    def rows_of(self, answer: Answer) -> Sequence[Row]:
+        """The rows about an answer, in order."""
+        return self._rows.get(answer.id, ())
 
     def fingerprint(self) -> Mapping[str, str]:
         """Versions and hashes of everything besides the spec that affects scores, for the key."""

@@ -10,6 +10,7 @@ import numpy as np
 from benchbuilder.config import KindSpec, Slot, StepSpec
 from benchbuilder.core import (
     Answer,
+    AnswerClaim,
     GatherPiece,
     GatherStream,
     Item,
@@ -67,11 +68,16 @@ class ScoreAnswers(_ScoringStep, Gather):
     """Lets a scorer score answers without a model."""
 
     kind: ClassVar[str] = "score"
-    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Answer), "item": Port(Item, mode="lookup")}
+    ports: ClassVar[Mapping[str, Port]] = {
+        "each": Port(Answer),
+        "item": Port(Item, mode="lookup"),
+        "claims": Port(AnswerClaim, mode="lookup", optional=True),
+    }
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Open the scorer."""
         self._items: Table[Item[Any]] | None = lookups["item"]
+        self._claims = lookups.get("claims")
         self.scorer.open()
 
     def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:
@@ -82,7 +88,7 @@ class ScoreAnswers(_ScoringStep, Gather):
         for first, window in answers.windows(_CHUNK_SIZE):
             yield GatherPiece(first + np.arange(len(window)), window, self._scored(list(window)))
         # a plan has a step per model: release the benchmark and a judge's weights after each
-        self._items, self.scorer = None, create_from_spec("scorer", self.spec.scorer, self.context)
+        self._items, self._claims, self.scorer = None, None, create_from_spec("scorer", self.spec.scorer, self.context)
 
     def _scored(self, answers: Sequence[Answer]) -> OutcomeBatch:
         """The outcomes of some answers."""
@@ -90,6 +96,8 @@ class ScoreAnswers(_ScoringStep, Gather):
         items = {} if self._items is None else {item.id: item for item in self._items.find(parents)}
         pairs = [(answer, answer.find_item(items)) for answer in answers]
         produced_by = self.produced_by(self.spec.scorer.kind)
+        if self._claims is not None:
+            self.scorer.take_rows(self._claims.find({answer.id for answer in answers}, "of"))
         scored = enumerate(zip(pairs, self.scorer.score(pairs), strict=True))
         return outcome_columns((
             (place, outcome) for place, ((answer, item), marks) in scored

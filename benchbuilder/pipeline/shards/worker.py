@@ -114,14 +114,14 @@ class StoredTable(Table[Any]):
         if self._memory is not None and hasattr(mmap, "MADV_DONTNEED"):
             self._memory.madvise(mmap.MADV_DONTNEED)
 
-    def find(self, ids: Collection[str]) -> Table[Any]:
-        """The rows of these ids; of files without any, only the ids are read, if anything."""
+    def find(self, ids: Collection[str], name: str = "id") -> Table[Any]:
+        """The rows of these ids, or of these values of another column; of files without any, only these are read."""
         ordered, schema = sorted(ids), schema_of(self.row)
         wanted, tables = pa.array(ordered, pa.string()), [schema.empty_table()]
         for part in self._parts:
-            if not may_hold(part, "id", ordered):  # ids begin with what a row is
+            if not may_hold(part, name, ordered):  # ids begin with what a row is
                 continue
-            mask: Any = pc.is_in(read_columns(part, ["id"]).column("id"), value_set=wanted)
+            mask: Any = pc.is_in(read_columns(part, [name]).column(name), value_set=wanted)
             if pc.any(mask, min_count=0).as_py():
                 tables.append(read_part(part, schema).filter(mask))
         return Table(pa.concat_tables(tables), self.row)

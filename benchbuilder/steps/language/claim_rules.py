@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -17,6 +16,8 @@ from benchbuilder.core import (
     all_numbers,
     find_all,
     has_match,
+    plain_form,
+    quote_span,
     split_sentences,
     split_words,
     text_length,
@@ -38,7 +39,6 @@ CLAIM_FAULTS: Mapping[str, str] = {
     "already_said": "Another claim of the paragraph says the same, or has the same quote.",
 }
 """The drop reasons of the checks, in their order."""
-_QUOTE_MARKS = frozenset("\"'`´“”‘’„‟‚‛«»‹›「」『』〝〞＂＇")
 
 
 class ClaimRules(Spec):
@@ -184,31 +184,6 @@ class ClaimCheck:
     def _first(self, patterns: Collection[Regex], text: str) -> str:
         """The text of the first match of `patterns`, or ""."""
         return next((spans[0].slice_of(text) for pattern in patterns if (spans := find_all(pattern, text))), "")
-
-
-def plain_form(text: str) -> str:
-    """`text` in normal form KC, without white space and quotation marks, without case.
-
-    >>> plain_form("“Ｉron  is”")
-    'ironis'
-    """
-    return _without_marks(text).casefold()
-
-
-def quote_span(quote: str, paragraph: str) -> Span | None:
-    """Where `quote` is in `paragraph`, both without white space and quotation marks; ``None`` if it is not there.
-
-    >>> quote_span("may  fall", "The cord “may” fall off.")
-    Span(start=7, end=14)
-    """
-    wanted, text = _without_marks(quote), _without_marks(paragraph)
-    at = text.find(wanted) if wanted else -1
-    return None if at < 0 else Span(start=at, end=at + len(wanted))
-
-
-def _without_marks(text: str) -> str:
-    plain = unicodedata.normalize("NFKC", text)
-    return "".join(mark for mark in plain if not mark.isspace() and mark not in _QUOTE_MARKS)
 
 
 def _overlap(first: Span, second: Span) -> float:

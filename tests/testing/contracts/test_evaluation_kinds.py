@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,12 @@ from benchbuilder.config.load import load_recipe
 from benchbuilder.config.spec.model import Sampling
 from benchbuilder.core import registry
 from benchbuilder.core.context import StepContext
+from benchbuilder.core.records.roles import AnswerClaim
+from benchbuilder.evaluation.claims.base import ClaimVerifier
+from benchbuilder.evaluation.claims.clauses import split_clauses
 from benchbuilder.evaluation.judges.base import Example, make_case
 from benchbuilder.evaluation.metrics import ClusteredScore
+from benchbuilder.evaluation.scorers.base import Scorer
 from benchbuilder.evaluation.solvers import EvaluatedModel
 from benchbuilder.testing import (
     check_baseline,
@@ -23,6 +28,8 @@ from benchbuilder.testing import (
     check_scorer,
     check_solver,
 )
+
+PROMPTS = Path(__file__).resolve().parents[3] / "prompts"
 
 
 def _judge_example(kind: str, sample: Sample, folder: Path | None = None) -> dict[str, Any]:
@@ -126,8 +133,42 @@ def test_scorer(sample: Sample, kind: str, tmp_path: Path) -> None:
         specs = [load("scorer", kind).spec_class(kind=kind, aspects=("correctness",), file=str(file), at_least=3,
                                                  tolerance=0.25, threshold=0.5)]  # fmt: skip
     context = StepContext(1, "zh", "scoring", tmp_path / "cache", tmp_path / "people")
-    scored = check_scorer(lambda: registry.create_from_spec("scorer", specs[0], context), pairs)
+    further = [row for name in ("model_jia", "echo") for row in evaluation.rows(f"answer_claims.{name}")]
+
+    def make() -> Scorer:
+        scorer: Scorer = registry.create_from_spec("scorer", specs[0], context)
+        scorer.take_rows(further if scorer.reads is AnswerClaim else ())
+        return scorer
+
+    scored = check_scorer(make, pairs)
     assert any(isinstance(one, tuple) for one in scored)
+
+
+VERIFIERS: dict[str, dict[str, Any]] = {
+    "lexical": {},
+    "prompted": {"prompt": {"path": "zh/verify_claims.j2", "resolved_path": str(PROMPTS / "zh/verify_claims.j2")}},
+}
+"""The settings of an example of each kind of verifier."""
+
+
+@pytest.mark.push
+@pytest.mark.parametrize("kind", every("verifier"))
+def test_verifier(sample: Sample, kind: str) -> None:
+    """Each says something of every clause, in order, and works in another process."""
+    assert sample.evaluation is not None
+    words = [str(PROMPTS.parent / "recipes/claims/zh.yaml")]
+    cls = load("verifier", kind)
+    verifier: ClaimVerifier = cls(cls.spec_class.model_validate({"kind": kind, "words": words, **VERIFIERS[kind]}))
+    verifier = pickle.loads(pickle.dumps(verifier))
+    verifier.open()
+    for item in sample.evaluation.rows("benchmark")[::40]:
+        case = make_case(item, f"{item.payload.answer}不过，{item.payload.answer_wrong}")
+        clauses = split_clauses(case.answer, verifier.words_of(case.answer))
+        with pytest.raises(StopIteration) as ended:
+            next(verifier.verify(case, clauses))
+        parts = ended.value.value
+        assert [part.clause for part in parts] == clauses
+        assert {part.reason for part in parts} <= {"", *verifier.reasons}
 
 
 def _similarity() -> dict[str, Any]:

@@ -110,10 +110,10 @@ class Table(Generic[R]):
     def release(self) -> None:
         """Give back memory that only holds what can be read again."""
 
-    def find(self, ids: Collection[str]) -> Table[R]:
-        """The rows of these ids, in their order here."""
+    def find(self, ids: Collection[str], name: str = "id") -> Table[R]:
+        """The rows of these ids, or of these values of another column, in their order here."""
         wanted = pa.array(sorted(ids), pa.string())
-        return Table(self.arrow.filter(pc.is_in(self.arrow.column("id"), value_set=wanted)), self.row)
+        return Table(self.arrow.filter(pc.is_in(self.arrow.column(name), value_set=wanted)), self.row)
 
     def column(self, name: str) -> list[Any]:
         """One column as a list; `name` may go into structs by dots (``payload.head``)."""

@@ -1,0 +1,164 @@
+"""What the claims of answers come to, by system: how many answers assert the wrong statement, and what they rest on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchbuilder.core import Floats, Table, find_kind
+from benchbuilder.evaluation.plan import Evaluation
+from benchbuilder.evaluation.results.columns import AskedItems, ItemScores
+from benchbuilder.evaluation.results.context import BootstrapSettings, bootstrap_settings
+from benchbuilder.evaluation.results.gather import read_scores
+from benchbuilder.evaluation.scorers.claims import CLAIM_ASPECTS
+from benchbuilder.evaluation.stats.intervals import Estimate, bootstrap_estimates, mean_estimate
+from benchbuilder.evaluation.stats.statistic import mean_statistic
+from benchbuilder.pipeline import stored_table
+
+OUTCOMES = ("right", "wrong", "mixed", "abstained", "refused", "off_topic", "empty", "filtered")
+"""The outcomes of answers, in the order of tables."""
+_THIRDS = 3
+
+
+@dataclass(frozen=True)
+class ClaimFigures:
+    """What the claims of one system come to.
+
+    Attributes:
+        system: Its name.
+        aspects: The mean of each aspect, with its number of answers, by `CLAIM_ASPECTS`.
+        contradicted: Contradicted claims an answer.
+        claims: Claims an answer.
+        outcomes: How many answers have each outcome.
+        by_parts: The misinformation rate of answers with few, more and most parts, by `ClaimResults.bounds`.
+        unread: How many answers have a claim without a verdict that could change the rate, and are not in it.
+    """
+
+    system: str
+    aspects: Mapping[str, Estimate]
+    contradicted: Estimate
+    claims: Estimate
+    outcomes: Mapping[str, int]
+    by_parts: tuple[Estimate, ...]
+    unread: int
+
+    @property
+    def asserts_wrong(self) -> Estimate:
+        """The misinformation rate: the share of answers that assert the wrong statement."""
+        return self.aspects[CLAIM_ASPECTS[0]]
+
+
+@dataclass(frozen=True)
+class ClaimResults:
+    """What the claims of all systems come to.
+
+    Attributes:
+        scorer: The scorer that counted them.
+        verifier: The kind of verifier.
+        by_rule: Whether it is a rule, so that the figures are a floor.
+        k: The K of F1@K.
+        bounds: The largest number of parts in the first and in the second third of all answers.
+        figures: One entry a system; the least misinformation first.
+    """
+
+    scorer: str
+    verifier: str
+    by_rule: bool
+    k: int
+    bounds: tuple[int, ...]
+    figures: tuple[ClaimFigures, ...]
+
+    def figure(self, system: str) -> ClaimFigures:
+        """The figures of one system; KeyError without claims."""
+        for one in self.figures:
+            if one.system == system:
+                return one
+        raise KeyError(system)
+
+
+def read_claims(
+    tables: Mapping[str, Table[Any]], items: AskedItems, evaluation: Mapping[str, Any], bootstrap: BootstrapSettings
+) -> ClaimResults | None:
+    """What the claims of answers come to, by the first scorer that counts them; ``None`` if none does.
+
+    Args:
+        tables: The tables of the steps, by name.
+        items: The items that were asked.
+        evaluation: The evaluation of the recipe as plain data.
+        bootstrap: How intervals are drawn.
+    """
+    scorers: Mapping[str, Any] = evaluation.get("scorers") or {}
+    scorer = next((name for name, spec in scorers.items() if spec and spec["kind"] == "claims"), "")
+    verifier = (evaluation.get("answer_claims") or {}).get("kind", "")
+    if not scorer or not verifier:
+        return None
+    own = {name: table for name, table in tables.items() if name.startswith(f"{scorer}.")}
+    scores = read_scores(own, items.index(), {})
+    by_system: dict[str, dict[str, ItemScores]] = {}
+    for (aspect, _, system), found in scores.items():
+        by_system.setdefault(system, {})[aspect] = found
+    parts = [found["contradictions"].counts for found in by_system.values()]
+    sizes = np.concatenate([np.zeros(0), *(counts[:, 2] for counts in parts if counts is not None)])
+    bounds = _bounds(sizes)
+    if not by_system:
+        return None
+    figures = [_figures(name, found, items, bounds, bootstrap) for name, found in by_system.items()]
+    figures.sort(key=lambda one: (one.asserts_wrong.value is None, one.asserts_wrong.value or 0.0, one.system))
+    by_rule = find_kind("verifier", verifier).load().by_rule
+    return ClaimResults(scorer, verifier, by_rule, int(scorers[scorer]["k"]), bounds, tuple(figures))
+
+
+def evaluation_claims(evaluation: Evaluation) -> ClaimResults | None:
+    """What the claims of answers come to in an evaluation that has run; ``None`` if they are not counted."""
+    spec, store, plan = evaluation.spec, evaluation.store, evaluation.plan
+    if spec.answer_claims is None:
+        return None
+    manifests = {name: store.manifest(name, node.key) for name, node in plan.nodes.items()}
+    tables = {name: stored_table(store, manifest) for name, manifest in manifests.items() if manifest is not None}
+    data = {
+        "answer_claims": {"kind": spec.answer_claims.kind},
+        "scorers": {name: scorer.model_dump() for name, scorer in spec.scorers.items()},
+    }
+    return read_claims(tables, AskedItems.of(tables[plan.recipe.items]), data, bootstrap_settings(spec.bootstrap))
+
+
+def _bounds(sizes: Floats) -> tuple[int, ...]:
+    """The largest numbers of parts of the first and the second third of all answers; none if all have the same."""
+    if not len(sizes):
+        return ()
+    found = np.quantile(sizes, [at / _THIRDS for at in range(1, _THIRDS)], method="lower").astype(int).tolist()
+    return tuple(dict.fromkeys(bound for bound in found if bound < sizes.max()))
+
+
+def _figures(
+    name: str, scores: Mapping[str, ItemScores], items: AskedItems, bounds: Sequence[int], bootstrap: BootstrapSettings
+) -> ClaimFigures:
+    families = items.clusters.codes
+    wrong, counted = scores["asserts_wrong"], scores["contradictions"]
+    aspects = {
+        aspect: mean_estimate(scores[aspect].numbers, families[scores[aspect].places], **bootstrap)
+        for aspect in CLAIM_ASPECTS
+    }
+    counts = counted.counts if counted.counts is not None else np.zeros((len(counted.places), 3))
+    clusters = families[counted.places]
+    has_verdicts = counted.has_value
+    numbers = bootstrap_estimates(
+        {
+            "contradicted": mean_statistic(np.where(has_verdicts, counts[:, 0], np.nan)),
+            "claims": mean_statistic(counts[:, 1]),
+        },
+        clusters,
+        **bootstrap,
+    )
+    group = np.searchsorted(np.array(bounds, np.float64), counts[:, 2])
+    by_parts = tuple(
+        mean_estimate(np.where(group == at, wrong.numbers, np.nan), clusters, **bootstrap)
+        for at in range(len(bounds) + 1)
+    )
+    outcomes = Counter(wrong.labels)
+    unread = int((~wrong.has_value).sum())
+    return ClaimFigures(name, aspects, numbers["contradicted"], numbers["claims"], outcomes, by_parts, unread)
