@@ -63,7 +63,8 @@ ROWS = (
     Row(f"errata decide none --by me --reason none {R} paths.errata=errata.jsonl", (), 2),
     Row(f"errata release {R} paths.errata=errata.jsonl", (), 2),
     Row(f"score-private answers.jsonl {R}", (), 3),
-    Row("new mine --from care_mi"), Row("new --plugin my_plugin --kind source"),
+    Row("new mine --from care_mi"), Row("new paper --data given.docx", ("docx",), 2),
+    Row("new --plugin my_plugin --kind source"),
     Row("trust"), Row("completion bash"), Row("completion fish"), Row("completion zsh"), Row("schema"),
     *(Row(f"export {R} to={harness}") for harness in HARNESSES),
     Row(f"publish {RELEASE} --repository a/b --dry-run"), Row(f"publish {RELEASE} --repository a/b", ("publish",), 4),
@@ -131,7 +132,7 @@ def run(tmp_path_factory: pytest.TempPathFactory, once: Once) -> Iterator[Run]:
     taken = socket.create_server(("127.0.0.1", 0))
     (folder / "given").mkdir()
     (folder / "given" / "model.safetensors").write_text("nothing", encoding="utf-8")
-    for suffix in ("json", "jsonl", "csv", "xlsx", "pdf", "epub", "gguf", "ttl", "xml", "sqlite"):
+    for suffix in ("json", "jsonl", "csv", "xlsx", "pdf", "docx", "epub", "gguf", "ttl", "xml", "sqlite"):
         (folder / f"given.{suffix}").write_text("nothing", encoding="utf-8")
     item = re.search(r"item-\w+", (folder / "builds/care_mi/items.jsonl").read_text(encoding="utf-8"))
     assert item is not None

@@ -108,6 +108,7 @@ def test_each_language_has_every_prompt_and_enough_pairs(language):
         "writer.system.j2",
         "translate_term.j2",
         *(f"read_claims{part}.j2" for part in ("", ".alone", ".repair", ".system")),
+        *(f"verify_claims{part}.j2" for part in ("", ".repair", ".system")),
         "confirm_claims.j2",
         "false_claims.j2",
         *(f"wrong{part}.j2" for part in ("", ".check", ".system")),

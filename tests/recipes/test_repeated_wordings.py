@@ -21,6 +21,7 @@ REPEATED = {
     "{statement}，这种说法对吗？": 2,
     "{end}什么？": 2,
     "“{claim}”这种说法对吗？": 3,
+    "Is this true? “{claim}”": 2,
     # a table of relations is read as it stands, without references
     "{head}的{relation}包括哪些？": 2,
 }

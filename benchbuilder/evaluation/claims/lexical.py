@@ -353,7 +353,7 @@ def _apart(one: str, other: str, seen: str) -> tuple[str, str]:
 
     >>> _apart("the marker is troponin.", "the marker is crp.", "")
     ('troponin', 'crp')
-    >>> _apart("首选青霉素。", "首选红霉素。", "首选青霉素。\\n首选什么？")
+    >>> _apart("首选青霉素。", "首选红霉素。", "首选青霉素。首选红霉素。\\n首选什么？")
     ('青霉素', '红霉素')
     """
     is_han = bool(_HAN.search(one))

@@ -82,7 +82,7 @@ class ChosenRows(Table[Any]):
             yield piece.filter(pa.array(self._chosen[first : first + piece.num_rows]))
             first += piece.num_rows
 
-    def find(self, ids: Collection[str]) -> Table[Any]:
-        """The rows of these ids, in their order here."""
-        own = {name for name in self.ids() if name in ids}
-        return self._table.find(own)
+    def find(self, ids: Collection[str], name: str = "id") -> Table[Any]:
+        """The rows of these ids, or of these values of another column, in their order here."""
+        found, own = self._table.find(ids, name), set(self.ids())
+        return found.find([one for one in found.ids() if one in own])

@@ -63,7 +63,7 @@ def test_a_plugin_brings_what_is_asked_for() -> None:
 
 
 def test_every_slot_has_a_skeleton_or_is_left_out_on_purpose() -> None:
-    assert set(ALL_SLOTS) - set(SKELETON_SLOTS) == {"model", "annotation", "executor"}
+    assert set(ALL_SLOTS) - set(SKELETON_SLOTS) == {"model", "annotation", "executor", "verifier"}
 
 
 def test_nothing_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
