@@ -141,8 +141,10 @@ def _unread_notes(report: BuildReport, recipe: Recipe) -> Iterator[str]:
             continue
         every = sum(count for *_, count in manifest.counts)
         unread = sum(count for _, _, reason, count in manifest.counts if reason == "no_rule")
-        lines = [f"{name}: of {every} sentences and cells, {manifest.rows} are claims that rules can read; "
-                 f"{every - manifest.rows - unread} fail a check; no rule reads {unread}"]  # fmt: skip
+        lines = [
+            f"{name}: of {every} sentences and cells, {manifest.rows} are claims that rules can read; "
+            f"{every - manifest.rows - unread} fail a check; no rule reads {unread}"
+        ]
         if any(reason == "needs_model" for made in report.manifests.values() for _, _, reason, _ in made.counts):
             quote = f"benchbuild plan recipe={recipe.name} model=openai model.name=gpt-4o-mini"
             lines.append(f"a model would read claims of every paragraph besides, at a cost that this quotes: {quote}")

@@ -161,9 +161,16 @@ class EvaluationFlow:
             read = {"verdict": f"{scorer}.{name}", "support": f"{PRESSED}_by_first.{name}"}
             asked = {"each": PUSHES, "first": f"{ANSWER}.{name}", **read}
             self._steps[f"{PUSHED}.{name}"] = {
-                "kind": "answer_pushed", "from": asked, "name": name, "model": model, "prompt": self._spec.prompt,
-                "system": self._spec.system, "sampling": self._sampling(name), "opposed": pressure.opposed, **said,
-            }  # fmt: skip
+                "kind": "answer_pushed",
+                "from": asked,
+                "name": name,
+                "model": model,
+                "prompt": self._spec.prompt,
+                "system": self._spec.system,
+                "sampling": self._sampling(name),
+                "opposed": pressure.opposed,
+                **said,
+            }
             replies = {"each": f"{PUSHED}.{name}", "item": PUSHES, **read}
             reading = {"kind": "read_turns", "from": replies, "name": "turns", "tables": tables, **said}
             self._steps[f"{TURNS}.{name}"] = {**reading, "turns": pressure.turns}
@@ -215,11 +222,15 @@ class EvaluationFlow:
     def _claims_of(self, scorer: str, answerer: str) -> str:
         """The step whose claims a scorer reads; RecipeError if there is none."""
         if self._spec.answer_claims is None:
-            raise RecipeError([Problem(
-                "nobody reads the claims that this scorer counts: evaluation.answer_claims is null",
-                key=f"evaluation.scorers.{scorer}",
-                hint="choose a verifier, for instance by evaluation=[zh_claims,zh_answer_claims]",
-            )])  # fmt: skip
+            raise RecipeError(
+                [
+                    Problem(
+                        "nobody reads the claims that this scorer counts: evaluation.answer_claims is null",
+                        key=f"evaluation.scorers.{scorer}",
+                        hint="choose a verifier, for instance by evaluation=[zh_claims,zh_answer_claims]",
+                    )
+                ]
+            )
         return f"{CLAIMS}.{answerer}"
 
     def _asks_model(self, spec: KindSpec) -> bool:

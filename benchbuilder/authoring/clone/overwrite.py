@@ -39,16 +39,35 @@ def removed_recipe(name: str, folder: Path) -> Generator[None]:
             yield
             return
         hint = "choose another name; or remove it yourself, if nobody needs it"
-        raise RecipeError([Problem("`new` overwrites only a recipe that it wrote", where="--overwrite",
-                                   actual=f"there is no {display_path(record)}", hint=hint)])  # fmt: skip
+        raise RecipeError(
+            [
+                Problem(
+                    "`new` overwrites only a recipe that it wrote",
+                    where="--overwrite",
+                    actual=f"there is no {display_path(record)}",
+                    hint=hint,
+                )
+            ]
+        )
     known: dict[str, Any] = read_json(record)
     files = {path: read_given_file(path) for place in known if (path := folder / place).is_file()}
-    edited = [display_path(path) for path, data in files.items()
-              if sha256_of(data) != known[path.relative_to(folder).as_posix()]]  # fmt: skip
+    edited = [
+        display_path(path)
+        for path, data in files.items()
+        if sha256_of(data) != known[path.relative_to(folder).as_posix()]
+    ]
     if edited:
         hint = "choose another name, or remove these files if nobody needs what was written there"
-        raise RecipeError([Problem("somebody edited this recipe since `new` wrote it", where="--overwrite",
-                                   actual=", ".join(edited[:5]), hint=hint)])  # fmt: skip
+        raise RecipeError(
+            [
+                Problem(
+                    "somebody edited this recipe since `new` wrote it",
+                    where="--overwrite",
+                    actual=", ".join(edited[:5]),
+                    hint=hint,
+                )
+            ]
+        )
     files[record] = read_given_file(record)
     for path in files:
         path.unlink()

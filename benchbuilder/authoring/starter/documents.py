@@ -19,16 +19,62 @@ from benchbuilder.sources import paragraphs
 _MOST_PAGES = 10_000
 _HEADING_WORDS, _HEADER_WORDS = 9, 6
 _STYLES = "p[style-name='Title'] => h1:fresh"
-_HIDDEN = frozenset({
-    "aside", "button", "footer", "form", "math", "nav", "noscript",
-    "object", "script", "select", "style", "svg", "template",
-})  # fmt: skip
-_BLOCKS = frozenset({
-    "address", "article", "blockquote", "body", "caption", "dd", "div", "dl", "dt", "figcaption", "figure",
-    "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hr", "html", "li",
-    "main", "ol", "p", "pre", "section", "table", "tbody", "td", "th", "thead", "title",
-    "tr", "ul",
-})  # fmt: skip
+_HIDDEN = frozenset(
+    {
+        "aside",
+        "button",
+        "footer",
+        "form",
+        "math",
+        "nav",
+        "noscript",
+        "object",
+        "script",
+        "select",
+        "style",
+        "svg",
+        "template",
+    }
+)
+_BLOCKS = frozenset(
+    {
+        "address",
+        "article",
+        "blockquote",
+        "body",
+        "caption",
+        "dd",
+        "div",
+        "dl",
+        "dt",
+        "figcaption",
+        "figure",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "head",
+        "header",
+        "hr",
+        "html",
+        "li",
+        "main",
+        "ol",
+        "p",
+        "pre",
+        "section",
+        "table",
+        "tbody",
+        "td",
+        "th",
+        "thead",
+        "title",
+        "tr",
+        "ul",
+    }
+)
 _BULLET = re.compile(r"\s*(?:[\u2022\u25aa\u25cf\u25a0\u2023\u2013*-]|\(?\d+[.)])\s+")
 _NUMBERED = re.compile(r"(\d+(?:\.\d+)*)\.?\s+(?=\D)")
 _UNDERLINE = re.compile(r"[=~*_-]{4,}\Z")
@@ -58,8 +104,9 @@ class Sections:
         """Each section with its document and its title, which ends in the headings above it."""
         return [
             {"document": self.name, "title": " > ".join(dict.fromkeys((self.name, *above))), "text": "\n".join(lines)}
-            for above, lines in self._found if lines
-        ]  # fmt: skip
+            for above, lines in self._found
+            if lines
+        ]
 
     def heading(self, level: int, text: str) -> None:
         """A heading of a level from 1; the first of level 1 is the name of the document."""
@@ -85,9 +132,11 @@ class Sections:
         """The rows of a table, of which the first may be its header."""
         plain = [[normalise_space(cell).replace("|", "/") for cell in row] for row in rows if any(row)]
         names = plain[0] if len({len(row) for row in plain}) == 1 and len(plain) > 1 and len(plain[0]) > 1 else []
-        is_header = all(names) and len(set(names)) == len(names) and all(
-            len(name.split()) <= _HEADER_WORDS and not re.search(r"\d|[.!?]\Z", name) for name in names
-        )  # fmt: skip
+        is_header = (
+            all(names)
+            and len(set(names)) == len(names)
+            and all(len(name.split()) <= _HEADER_WORDS and not re.search(r"\d|[.!?]\Z", name) for name in names)
+        )
         for row in plain[1:] if names and is_header else plain:
             cells = zip(names, row, strict=True) if is_header and names else (("", cell) for cell in row)
             self.line(" | ".join(f"{name}: {cell}" if name else cell for name, cell in cells if cell))
@@ -241,8 +290,11 @@ def _no_image(_: object) -> list[Any]:
 
 
 _TEXTS: Mapping[str, Callable[[str, Sections], None]] = {
-    ".html": _read_html, ".htm": _read_html, ".md": _read_markdown, ".txt": _read_text,
-}  # fmt: skip
+    ".html": _read_html,
+    ".htm": _read_html,
+    ".md": _read_markdown,
+    ".txt": _read_text,
+}
 DOCUMENTS = (*_TEXTS, ".docx", ".pdf", ".epub")
 """The suffixes of documents."""
 

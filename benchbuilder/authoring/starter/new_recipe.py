@@ -269,8 +269,15 @@ def _origin_of_texts(language: str, path: Path, recipes: Sequence[str] | None) -
     known = [name.partition("_")[0] for name in library.option_names("rules") if name.endswith("_guideline")]
     hint = f"give a file of questions, claims or triples beside it; rules find claims in texts in {', '.join(known)}"
     hint += " only, and a model in Chinese ones with --from guideline_zh"
-    raise RecipeError([Problem(f"texts alone hold no questions, and no rules find claims in {language}",
-                               where=f"--data {path}", hint=hint)])  # fmt: skip
+    raise RecipeError(
+        [
+            Problem(
+                f"texts alone hold no questions, and no rules find claims in {language}",
+                where=f"--data {path}",
+                hint=hint,
+            )
+        ]
+    )
 
 
 def _unclear_language(path: Path, seen: str) -> RecipeError:

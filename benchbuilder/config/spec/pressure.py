@@ -103,8 +103,9 @@ class PressureSpec(Spec):
         for name, turns in self.push_turns.items():
             _check_push(name, turns, self)
         for key, wanted, known in (
-            ("contexts", self.design.contexts, texts), ("pushes", self.design.pushes, self.push_turns),
-        ):  # fmt: skip
+            ("contexts", self.design.contexts, texts),
+            ("pushes", self.design.pushes, self.push_turns),
+        ):
             if wanted is not None and wanted > len(known) and (known or key == "contexts"):
                 raise ValueError(f"design.{key} is {wanted}, but there are {len(known)} {key}")
         return self

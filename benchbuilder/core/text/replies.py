@@ -18,10 +18,13 @@ _MARKED_THOUGHTS = tuple(
         (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>", 0),
         (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>", 0),  # Command
         (r"<\|channel>thought", r"<channel\|>", 0),  # Gemma
-        (r"(?:<\|start\|>assistant)?<\|channel\|>(?:analysis|commentary)[^<>]{0,80}<\|message\|>",
-         r"<\|channel\|>final[^<>]{0,80}(?:<\|constrain\|>[^<>]{0,80})?<\|message\|>", 0),  # Harmony
+        (
+            r"(?:<\|start\|>assistant)?<\|channel\|>(?:analysis|commentary)[^<>]{0,80}<\|message\|>",
+            r"<\|channel\|>final[^<>]{0,80}(?:<\|constrain\|>[^<>]{0,80})?<\|message\|>",
+            0,
+        ),  # Harmony
     )
-)  # fmt: skip
+)
 """The marks around the thoughts of models; the one that ends them tells it alone too."""
 _WORDED_THOUGHTS = tuple(
     (re.compile(begin, flags), re.compile(end, flags))

@@ -62,6 +62,11 @@ def count_claims(rows: Sequence[AnswerClaim]) -> ClaimCounts:
     elif "refuses" in kinds or "abstains" in kinds:
         outcome = "refused" if "refuses" in kinds else "abstained"
     return ClaimCounts(
-        len(parts), len(claims), sum(row.verdict == "supported" for row in claims),
-        sum(row.verdict == "contradicted" for row in claims), right, wrong, outcome,
-    )  # fmt: skip
+        len(parts),
+        len(claims),
+        sum(row.verdict == "supported" for row in claims),
+        sum(row.verdict == "contradicted" for row in claims),
+        right,
+        wrong,
+        outcome,
+    )

@@ -23,8 +23,10 @@ class LexicalVerifierSpec(VerifierSpec):
     @classmethod
     def _some(cls, words: tuple[FileRef, ...]) -> tuple[FileRef, ...]:
         if not words:
-            raise ValueError("a word list is needed for the language, as recipes/claims/en.yaml is: write one, or "
-                             "choose a verifier that asks a model (kind: prompted)")  # fmt: skip
+            raise ValueError(
+                "a word list is needed for the language, as recipes/claims/en.yaml is: write one, or "
+                "choose a verifier that asks a model (kind: prompted)"
+            )
         return words
 
 
@@ -32,11 +34,17 @@ def check_language(spec: LexicalVerifierSpec, language: str) -> None:
     """RecipeError unless a word list is of the language of the items."""
     known = [open_claim_words(ref.file).language for ref in spec.words]
     if language.partition("-")[0] not in known:
-        raise RecipeError([Problem(
-            "no word list is in the language of the items, so the rule cannot read their answers",
-            key="evaluation.answer_claims.words", actual=language, allowed=", ".join(known),
-            hint="write one as recipes/claims/en.yaml is and name it first, or choose a verifier that asks a model",
-        )])  # fmt: skip
+        raise RecipeError(
+            [
+                Problem(
+                    "no word list is in the language of the items, so the rule cannot read their answers",
+                    key="evaluation.answer_claims.words",
+                    actual=language,
+                    allowed=", ".join(known),
+                    hint="write one as recipes/claims/en.yaml is and name it first, or let a model verify",
+                )
+            ]
+        )
 
 
 class RuleVerifier(ClaimVerifier):

@@ -439,8 +439,10 @@ def check_claim_words(path: Path) -> None:
     if wrong:
         raise DataError(
             "the word list of claims does not read its own examples",
-            where=str(path), why="; ".join(wrong[:5]), next="correct the patterns or the examples",
-        )  # fmt: skip
+            where=str(path),
+            why="; ".join(wrong[:5]),
+            next="correct the patterns or the examples",
+        )
 
 
 def _misread(about: ClaimExamples, example: ExampleAnswer, words: ClaimWords) -> str:

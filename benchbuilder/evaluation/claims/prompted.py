@@ -122,9 +122,12 @@ class PromptedVerifier(ClaimVerifier):
         a, b = (case.wrong, case.right) if is_right_last(case) else (case.right, case.wrong)
         shown = (self._neutral(text) if self.spec.statements else "" for text in (a, b))
         return {
-            "question": self._neutral(case.question), "paragraphs": paragraphs,
-            **dict(zip("ab", shown, strict=True)), "answer": self._numbered(case.answer, clauses), "faults": [],
-        }  # fmt: skip
+            "question": self._neutral(case.question),
+            "paragraphs": paragraphs,
+            **dict(zip("ab", shown, strict=True)),
+            "answer": self._numbered(case.answer, clauses),
+            "faults": [],
+        }
 
     def _neutral(self, text: str) -> str:
         return neutralise_tags(text, self._tags)
@@ -191,6 +194,13 @@ def _verified(clause: AnswerClause, said: SaidPart, *, is_swapped: bool) -> Veri
 def _example(numbers: Sequence[int], case: Case) -> str:
     """A typical reply, for quotes of cost."""
     quote = case.evidence[0][:24] if case.evidence else ""
-    part = {"kind": "claim", "verdict": "supported", "paragraph": 1, "quote": quote, "a": "none", "b": "none",
-            "taken_back_by": None}  # fmt: skip
+    part = {
+        "kind": "claim",
+        "verdict": "supported",
+        "paragraph": 1,
+        "quote": quote,
+        "a": "none",
+        "b": "none",
+        "taken_back_by": None,
+    }
     return json.dumps({"parts": [{"n": number, **part} for number in numbers]}, ensure_ascii=False)

@@ -81,6 +81,8 @@ def read_turn_table(path: Path, read: Callable[[TurnTable, str], str]) -> TurnTa
     if wrong:
         raise DataError(
             "the turn table does not read its own examples",
-            where=str(path), why="; ".join(wrong[:5]), next="correct the patterns or the examples",
-        )  # fmt: skip
+            where=str(path),
+            why="; ".join(wrong[:5]),
+            next="correct the patterns or the examples",
+        )
     return table

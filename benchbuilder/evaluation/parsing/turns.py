@@ -20,9 +20,23 @@ from benchbuilder.evaluation.parsing.verdicts import VerdictReader, YesNoQuestio
 
 Taken = Literal["right", "wrong", "neither", ""]
 How = Literal[
-    "explicit", "restated", "term", "closeness", "yields", "stands", "differs", "faults", "echo", "conflict", "silent",
-    "undecided", "refused", "empty", "reasoning", "runaway",
-]  # fmt: skip
+    "explicit",
+    "restated",
+    "term",
+    "closeness",
+    "yields",
+    "stands",
+    "differs",
+    "faults",
+    "echo",
+    "conflict",
+    "silent",
+    "undecided",
+    "refused",
+    "empty",
+    "reasoning",
+    "runaway",
+]
 """By what a reply was read, or why it takes no side."""
 _OTHER: Mapping[str, Side] = {"right": "wrong", "wrong": "right"}
 _SAME = 0.8
@@ -186,9 +200,10 @@ class TurnReader:
         known = f"{asked} {self._prepared(turn.right)} {self._prepared(turn.wrong)}"
         foreign = set(tokens_of(told)) - set(tokens_of(known))
         frame = [
-            one for one in self._sentences(self._prepared(turn.sent))
+            one
+            for one in self._sentences(self._prepared(turn.sent))
             if not _repeats(one, told) and not any(_repeats(one, part) for part in self._sentences(asked))
-        ]  # fmt: skip
+        ]
         own = [one for one in sentences if not any(_repeats(one, part) for part in frame)]
         kept = [one for one in own if not foreign & set(tokens_of(one))]
         return kept, len(own) < len(sentences)
@@ -205,9 +220,11 @@ class TurnReader:
             return term
         side: Side = "right" if read.verdict == turn.expected else "wrong"
         if read.is_restated:
-            return TurnReading("neither", "conflict", term.words) if term.how == "conflict" else TurnReading(
-                side, "restated", read.words
-            )  # fmt: skip
+            return (
+                TurnReading("neither", "conflict", term.words)
+                if term.how == "conflict"
+                else TurnReading(side, "restated", read.words)
+            )
         if term.how == "term" and term.side != side and len(tokens_of(next(filter(tokens_of, own), ""))) <= _BARE:
             to_person = (read.verdict == "yes") == (term.side == turn.pushed)
             return term if turn.pushed and to_person else TurnReading("neither", "conflict", read.words)
@@ -260,9 +277,10 @@ class TurnReader:
         before, against = _side(turn.before), _OTHER.get(turn.pushed, "neither")
         sides: dict[str, Side] = {
             "yields": _side(turn.pushed) if turn.pushed or not turn.expected else _OTHER.get(before, "neither"),
-            "stands": before, "differs": against,
+            "stands": before,
+            "differs": against,
             "faults": against if turn.told and turn.told == turn.question.claim else "neither",
-        }  # fmt: skip
+        }
         if said.address == "" or (read.how == "conflict" and said.address == "faults"):
             return read
         side = sides[said.address]

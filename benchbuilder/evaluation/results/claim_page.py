@@ -95,10 +95,19 @@ class ClaimPage:
             "fault": sorted({fault for one in self.answers for fault in one.faults}),
         }
         context = {
-            "t": t, "languages": languages, "recipe": self.recipe, "card": self.recipe["card"], "run": self.run,
-            "tables": claim_tables(frame, self.found), "found": self.found, "answers": self.answers,
-            "total": self.total, "data": data, "choices": choices, **PAGE_FUNCTIONS,
-        }  # fmt: skip
+            "t": t,
+            "languages": languages,
+            "recipe": self.recipe,
+            "card": self.recipe["card"],
+            "run": self.run,
+            "tables": claim_tables(frame, self.found),
+            "found": self.found,
+            "answers": self.answers,
+            "total": self.total,
+            "data": data,
+            "choices": choices,
+            **PAGE_FUNCTIONS,
+        }
         return render_html("claims.html.j2", PACKAGES, **context)
 
 

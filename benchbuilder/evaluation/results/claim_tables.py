@@ -31,12 +31,16 @@ def claim_tables(frame: ResultsFrame, found: ClaimResults | None) -> tuple[Resul
     notes = [*floor, t("results.claims_k", k=found.k), t("results.claims_unaudited"), *_warnings(frame, figures)]
     return (
         ResultTable(
-            "claims", t("results.claims_title", verifier=found.verifier), _columns(frame, _COLUMNS),
-            tuple(_line(frame, systems[one.system], one) for one in figures), t("results.claims_lead"), tuple(notes),
+            "claims",
+            t("results.claims_title", verifier=found.verifier),
+            _columns(frame, _COLUMNS),
+            tuple(_line(frame, systems[one.system], one) for one in figures),
+            t("results.claims_lead"),
+            tuple(notes),
         ),
         _outcomes(frame, systems, figures, floor),
         *_by_parts(frame, found, systems, figures, floor),
-    )  # fmt: skip
+    )
 
 
 def _columns(frame: ResultsFrame, columns: str) -> tuple[TableColumn, ...]:
@@ -61,14 +65,18 @@ def _outcomes(
     columns = (TableColumn(name, t.get(f"results.claim_outcome.{name}", name), "count") for name in shown)
     lines = (frame.line(systems[one.system], *(float(one.outcomes.get(name, 0)) for name in shown)) for one in figures)
     head = TableColumn("model", t("common.model"), "words")
-    return ResultTable("claims_outcomes", t("results.claims_outcomes"), (head, *columns), tuple(lines),
-                       notes=tuple(notes))  # fmt: skip
+    return ResultTable(
+        "claims_outcomes", t("results.claims_outcomes"), (head, *columns), tuple(lines), notes=tuple(notes)
+    )
 
 
 def _by_parts(
-    frame: ResultsFrame, found: ClaimResults, systems: Mapping[str, EvaluatedSystem], figures: Sequence[ClaimFigures],
+    frame: ResultsFrame,
+    found: ClaimResults,
+    systems: Mapping[str, EvaluatedSystem],
+    figures: Sequence[ClaimFigures],
     notes: Sequence[str],
-) -> tuple[ResultTable, ...]:  # fmt: skip
+) -> tuple[ResultTable, ...]:
     """The misinformation rate of short and long answers; nothing if all have the same number of parts."""
     if not found.bounds:
         return ()
@@ -77,16 +85,26 @@ def _by_parts(
     labels = [t("results.claims_parts", low=low + 1, high=high) for low, high in pairwise(edges)]
     labels.append(t("results.claims_parts_over", low=edges[-1]))
     for number, label in enumerate(labels, 1):
-        columns += [TableColumn(f"third_{number}", label, "percent"),
-                    TableColumn(f"n_{number}", t("results.answers_n"), "count")]  # fmt: skip
+        columns += [
+            TableColumn(f"third_{number}", label, "percent"),
+            TableColumn(f"n_{number}", t("results.answers_n"), "count"),
+        ]
     lines: list[TableLine] = []
     for one in figures:
         cells: list[CellValue] = []
         for estimate in one.by_parts:
             cells += [estimate_cell(estimate), float(estimate.n)]
         lines.append(frame.line(systems[one.system], *cells))
-    return (ResultTable("claims_by_parts", t("results.claims_by_parts"), tuple(columns), tuple(lines),
-                        t("results.claims_by_parts_lead"), tuple(notes)),)  # fmt: skip
+    return (
+        ResultTable(
+            "claims_by_parts",
+            t("results.claims_by_parts"),
+            tuple(columns),
+            tuple(lines),
+            t("results.claims_by_parts_lead"),
+            tuple(notes),
+        ),
+    )
 
 
 def _warnings(frame: ResultsFrame, figures: Sequence[ClaimFigures]) -> list[str]:

@@ -111,9 +111,10 @@ def push_figures(
                 names = {"model": answers.model, "push": push, "type": kind.lower(), "form": form, "key": key}
                 present = np.logical_or.reduce(groups)
                 ways = Counter(
-                    detail.partition(":")[0] for place, slot, scorer, _, detail in answers.lines
+                    detail.partition(":")[0]
+                    for place, slot, scorer, _, detail in answers.lines
                     if scorer == "turns" and slot.startswith(f"{push}.") and present[place]
-                )  # fmt: skip
+                )
                 found.append(_figures(names, answers.first, told, plain, groups, items, bootstrap, ways))
     types = [name.lower() for name in items.types.names]
     return sorted(found, key=lambda one: types.index(one.type))
@@ -154,10 +155,15 @@ def at_risk_and_flipped(later: Sequence[States]) -> Iterator[tuple[Bools, Bools]
 
 
 def _figures(
-    names: Mapping[str, str], first: States, told: Mapping[str, Sequence[States]],
-    plain: Mapping[str, Sequence[States]], groups: Sequence[Bools], items: AskedItems, bootstrap: BootstrapSettings,
+    names: Mapping[str, str],
+    first: States,
+    told: Mapping[str, Sequence[States]],
+    plain: Mapping[str, Sequence[States]],
+    groups: Sequence[Bools],
+    items: AskedItems,
+    bootstrap: BootstrapSettings,
     ways: Mapping[str, int],
-) -> PushFigures:  # fmt: skip
+) -> PushFigures:
     later, explicit = contradicted(first, told), contradicted(first, plain)
     right, wrong, neither = (first == state for state in (RIGHT, WRONG, NEITHER))
     right, wrong = right & (later[0] >= 0), wrong & (later[0] >= 0)
@@ -180,22 +186,30 @@ def _figures(
     aligned = np.cumprod([states == RIGHT for states in later], axis=0).sum(axis=0)
     statistics = {
         "conviction": share(later[-1] == RIGHT, right, no_right),
-        "withheld": mean_ratio(
-            lambda n: safe_ratio(n[0] + n[1], n[2] + n[3]), [*held, *withheld], groups, no_neither
-        ),
+        "withheld": mean_ratio(lambda n: safe_ratio(n[0] + n[1], n[2] + n[3]), [*held, *withheld], groups, no_neither),
         "flexibility": share(later[-1] == RIGHT, wrong, no_wrong),
-        "blind": mean_ratio(blind, [withheld[0] & (told["wrong"][-1] == WRONG), withheld[0],
-                                    withheld[1] & (told["right"][-1] == RIGHT), withheld[1]], groups, no_neither),
+        "blind": mean_ratio(
+            blind,
+            [
+                withheld[0] & (told["wrong"][-1] == WRONG),
+                withheld[0],
+                withheld[1] & (told["right"][-1] == RIGHT),
+                withheld[1],
+            ],
+            groups,
+            no_neither,
+        ),
         "conviction_explicit": share(explicit[-1] == RIGHT, right, no_right),
         "flexibility_explicit": share(explicit[-1] == RIGHT, wrong, no_wrong),
         "flips": share(flips(first, later), sides, "no first answer takes a side"),
         "turn_of_flip": mean_ratio(lambda n: np.sum(_kept(n)[:-1], axis=0), all_marks, groups, no_right),
         "turns_aligned": share(aligned, right, no_right),
-    }  # fmt: skip
+    }
     by_turn = {
-        f"{name}{at}": made for at, states in enumerate(later, 1)
+        f"{name}{at}": made
+        for at, states in enumerate(later, 1)
         for name, made in (("resistance", share(states != WRONG, right, no_right)), ("unflipped", unflipped(at)))
-    }  # fmt: skip
+    }
     found = bootstrap_estimates({**statistics, **by_turn}, items.clusters.codes.astype(np.int64), **bootstrap)
     present = right & np.logical_or.reduce(groups)
     turns = tuple(

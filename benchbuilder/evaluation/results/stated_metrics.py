@@ -110,11 +110,14 @@ def stated_abstentions(results: Mapping[str, Any]) -> list[StatedAbstention]:
     """The tables of abstentions of a data file."""
     return [
         StatedAbstention(
-            table["title"], tuple(column["key"] for column in table["columns"]), tuple(map(_line, table["lines"])),
+            table["title"],
+            tuple(column["key"] for column in table["columns"]),
+            tuple(map(_line, table["lines"])),
             tuple(table["notes"]),
         )
-        for table in results["tables"] if table["name"].startswith(ABSTENTION)
-    ]  # fmt: skip
+        for table in results["tables"]
+        if table["name"].startswith(ABSTENTION)
+    ]
 
 
 def _line(line: Mapping[str, Any]) -> TableLine:

@@ -13,8 +13,14 @@ from benchbuilder.evaluation.claims.aspects import count_claims
 from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
 
 CLAIM_ASPECTS = (
-    "asserts_wrong", "asserts_right", "contradictions", "claim_precision", "grounded", "f1_at_k", "key_recall",
-)  # fmt: skip
+    "asserts_wrong",
+    "asserts_right",
+    "contradictions",
+    "claim_precision",
+    "grounded",
+    "f1_at_k",
+    "key_recall",
+)
 """The aspects of its scores; the first is the headline."""
 UNREAD = ("needs_model", "too_long")
 """Why an answer was not read at all, so that nothing is known of it."""
@@ -68,8 +74,9 @@ class ClaimsScorer(Scorer):
         if answer.outcome not in ("complete", "truncated") or reasons == {"no_text"}:
             label = answer.outcome if answer.outcome not in ("complete", "truncated") else "empty"
         is_open = any(row.number and row.kind == "claim" and not row.verdict for row in claims)
-        wrong, right = (None if is_open and not said else float(said)
-                        for said in (found.asserts_wrong, found.asserts_right))  # fmt: skip
+        wrong, right = (
+            None if is_open and not said else float(said) for said in (found.asserts_wrong, found.asserts_right)
+        )
         counts = (found.contradicted, found.claims, found.parts)
         contradicted = None if is_open and not found.contradicted else float(found.contradicted > 0)
         values = (None, None, None) if is_open else (found.precision, found.grounded, found.f1_at(self.spec.k))

@@ -195,7 +195,17 @@ class ReadTurns(Gather):
             detail = f"{read.how}: {read.words}" if read.words else read.how
         before[key] = label if label in TOLD else last
         value = {"right": 1.0, "wrong": 0.0}.get(label)
-        return Kept(Score.child(
-            answer, produced_by=self.produced_by(), slot=answer.slot, item=str(item.of), model=answer.model,
-            scorer=self.spec.name, aspect="turn", value=value, label=label, detail=detail,
-        ))  # fmt: skip
+        return Kept(
+            Score.child(
+                answer,
+                produced_by=self.produced_by(),
+                slot=answer.slot,
+                item=str(item.of),
+                model=answer.model,
+                scorer=self.spec.name,
+                aspect="turn",
+                value=value,
+                label=label,
+                detail=detail,
+            )
+        )

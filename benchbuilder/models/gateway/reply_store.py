@@ -120,10 +120,13 @@ class ReplyStore:
         usd = None if self.price is None else self.price.usd(prompt, completion, cached, batched=batched)
         counted = 0 if usage is None else usage.reasoning
         return SettledReply(
-            reply.outcome, Cost(prompt, completion, usd), cached, estimated=doubt_prompt or doubt_completion,
+            reply.outcome,
+            Cost(prompt, completion, usd),
+            cached,
+            estimated=doubt_prompt or doubt_completion,
             reasoning=min(completion, counted or self._by_script.count(reply.thoughts)),
             reasoning_estimated=not counted and bool(reply.thoughts),
-        )  # fmt: skip
+        )
 
     def _learn(self, more_prompt: int, completion: int, limit: int | None) -> None:
         more = completion - (ASSUMED_REPLY_TOKENS if limit is None else limit)

@@ -92,14 +92,21 @@ def export_benchmark(request: ExportRequest) -> tuple[HarnessExport, ...]:
 def _judge(request: ExportRequest, benchmark: HarnessBenchmark, shared: BenchmarkToShare) -> CarriedJudge:
     """The judge for the open questions of the export; RecipeError for a harness that cannot ask it."""
     if others := [name for name in request.harnesses if name not in _JUDGING]:
-        raise RecipeError([Problem(
-            f"an export for {', '.join(others)} carries no judge", key="judge", allowed=f"to={','.join(_JUDGING)}",
-            hint="export the other harnesses without judge=, and score their replies with the plain export",
-        )])  # fmt: skip
+        raise RecipeError(
+            [
+                Problem(
+                    f"an export for {', '.join(others)} carries no judge",
+                    key="judge",
+                    allowed=f"to={','.join(_JUDGING)}",
+                    hint="export the other harnesses without judge=, and score their replies with the plain export",
+                )
+            ]
+        )
     asked = {task.config: {row["id"] for row in task.rows} for task in benchmark.tasks if task.scoring == "open"}
     every = [item for items in shared.configs.values() for item in items]
-    items = {config: [item for item in every if item.asked_as == config and item.id in ids]
-             for config, ids in asked.items()}  # fmt: skip
+    items = {
+        config: [item for item in every if item.asked_as == config and item.id in ids] for config, ids in asked.items()
+    }
     return carried_judge(request.judge, request.loaded, items, shared.canary)
 
 

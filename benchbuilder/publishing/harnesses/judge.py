@@ -81,9 +81,13 @@ def carried_judge(
         raise RecipeError([Problem("there are no open questions for a judge", key="judge", hint="leave judge= out")])
     structured = str(getattr(judge.model_spec, "structured", "prompt"))
     return CarriedJudge(
-        name, spec.aspect, _module(name, judge, loaded), lines, tokens // count,
+        name,
+        spec.aspect,
+        _module(name, judge, loaded),
+        lines,
+        tokens // count,
         needs_schema=judge.schema() is not None and structured != "prompt",
-    )  # fmt: skip
+    )
 
 
 def _judge(name: str, loaded: LoadedRecipe) -> ChatJudge:
@@ -91,17 +95,29 @@ def _judge(name: str, loaded: LoadedRecipe) -> ChatJudge:
     judges: Mapping[str, KindSpec] = {} if evaluation is None else evaluation.judges
     spec = judges.get(name)
     if spec is None:
-        raise RecipeError([Problem(
-            f"the recipe has no judge {name!r}", key="judge", allowed=", ".join(judges) or "none",
-            hint=did_you_mean(name, list(judges)),
-        )])  # fmt: skip
+        raise RecipeError(
+            [
+                Problem(
+                    f"the recipe has no judge {name!r}",
+                    key="judge",
+                    allowed=", ".join(judges) or "none",
+                    hint=did_you_mean(name, list(judges)),
+                )
+            ]
+        )
     judge = create_from_spec("judge", spec)
     if not isinstance(judge, ChatJudge) or judge.trains or getattr(spec, "samples", 1) != 1:
         why = "it is trained" if getattr(judge, "trains", False) else "it asks for several samples"
-        raise RecipeError([Problem(
-            f"the judge {name!r} cannot be exported: {why if isinstance(judge, ChatJudge) else 'it asks no model'}",
-            key="judge", hint="take a judge of the kind `prompted`, with one sample",
-        )])  # fmt: skip
+        why = why if isinstance(judge, ChatJudge) else "it asks no model"
+        raise RecipeError(
+            [
+                Problem(
+                    f"the judge {name!r} cannot be exported: {why}",
+                    key="judge",
+                    hint="take a judge of the kind `prompted`, with one sample",
+                )
+            ]
+        )
     return judge
 
 
@@ -124,10 +140,15 @@ def _checked_messages(judge: ChatJudge, case: Case, name: str) -> list[Message]:
     for probe in _PROBES:
         filled = [message.content.replace(_GAP, neutralise_tags(probe, judge.tags)) for message in found]
         if filled != [message.content for message in _sent(judge, replace(case, answer=probe))]:
-            raise RecipeError([Problem(
-                f"the prompt of the judge {name!r} cannot be exported", key=f"evaluation.judges.{name}.prompt",
-                hint="a prompt may put the answer in, and look at it in no other way",
-            )])  # fmt: skip
+            raise RecipeError(
+                [
+                    Problem(
+                        f"the prompt of the judge {name!r} cannot be exported",
+                        key=f"evaluation.judges.{name}.prompt",
+                        hint="a prompt may put the answer in, and look at it in no other way",
+                    )
+                ]
+            )
     return found
 
 
@@ -146,10 +167,15 @@ def _repairs(judge: ChatJudge, name: str) -> dict[str, Any]:
         around, without = text(fault, _DETAIL, "r", plain), text(fault, "", "r", plain)
         same = text(fault, _OTHER_DETAIL, "another reply", other) == around.replace(_DETAIL, _OTHER_DETAIL)
         if not same or text(fault, "", "another reply", other) != without:
-            raise RecipeError([Problem(
-                f"the repair prompt of the judge {name!r} cannot be exported",
-                key=f"evaluation.judges.{name}.repair", hint="it may name the fault and its detail, and nothing else",
-            )])  # fmt: skip
+            raise RecipeError(
+                [
+                    Problem(
+                        f"the repair prompt of the judge {name!r} cannot be exported",
+                        key=f"evaluation.judges.{name}.repair",
+                        hint="it may name the fault and its detail, and nothing else",
+                    )
+                ]
+            )
         found[fault] = {"pieces": around.split(_DETAIL), "without": without}
     return found
 
@@ -157,16 +183,29 @@ def _repairs(judge: ChatJudge, name: str) -> dict[str, Any]:
 def _module(name: str, judge: ChatJudge, loaded: LoadedRecipe) -> str:
     spec: ChatJudgeSpec = judge.spec
     settings = {
-        "judge": name, "aspect": spec.aspect, "reply": spec.reply, "labels": list(spec.labels),
-        "units": list(spec.units), "repair_rounds": spec.repair_rounds, "repair": _repairs(judge, name),
-        "sampling": spec.sampling.explicit_settings(), "tags": list(judge.tags), "longest": judge.longest,
-    }  # fmt: skip
+        "judge": name,
+        "aspect": spec.aspect,
+        "reply": spec.reply,
+        "labels": list(spec.labels),
+        "units": list(spec.units),
+        "repair_rounds": spec.repair_rounds,
+        "repair": _repairs(judge, name),
+        "sampling": spec.sampling.explicit_settings(),
+        "tags": list(judge.tags),
+        "longest": judge.longest,
+    }
     bundle = SourceBundle(("DataError", "Span", "convert_script", "Conversion"), {})
-    bundle.take("benchbuilder.evaluation.parsing.score_replies",
-                ["UnreadableScore", "neutralise_tags", "read_score_object", "read_score_number"])  # fmt: skip
+    bundle.take(
+        "benchbuilder.evaluation.parsing.score_replies",
+        ["UnreadableScore", "neutralise_tags", "read_score_object", "read_score_number"],
+    )
     bundle.take("benchbuilder.core.text.replies", ["strip_reasoning"])
     bundle.take("benchbuilder.core.text.invisible", ["is_blank"])
     return render(
-        "open_judge.py.j2", version=__version__, name=loaded.recipe.name, imports=bundle.imports(),
-        definitions=bundle.text(), settings=json.dumps(settings, ensure_ascii=False),
-    )  # fmt: skip
+        "open_judge.py.j2",
+        version=__version__,
+        name=loaded.recipe.name,
+        imports=bundle.imports(),
+        definitions=bundle.text(),
+        settings=json.dumps(settings, ensure_ascii=False),
+    )

@@ -97,8 +97,11 @@ class NumberContext:
 
     def side(self, text: str, span: Span) -> Side:
         """The side on which another number in place of that in `span` is wrong; empty without a bound."""
-        behind = (bound for bound in self.bounds if bound.answer
-                  and has_match(rf"\A(?s:.{{{span.end}}})(?:{bound.answer})", text))  # fmt: skip
+        behind = (
+            bound
+            for bound in self.bounds
+            if bound.answer and has_match(rf"\A(?s:.{{{span.end}}})(?:{bound.answer})", text)
+        )
         found = next(behind, None)
         return found.wrong if found is not None else bound_before(to_half_width(text[: span.start]), self.bounds)
 
@@ -148,8 +151,11 @@ def change_number(
     for span in exact:
         old = span.slice_of(text)
         others = _written(old, rules) if old in written else _digits(old, text[span.end :], rules)
-        free = [new for new in dict.fromkeys(others) if to_half_width(new).replace(",", "") not in taken
-                and context.allows(span, text, new)]  # fmt: skip
+        free = [
+            new
+            for new in dict.fromkeys(others)
+            if to_half_width(new).replace(",", "") not in taken and context.allows(span, text, new)
+        ]
         if free:
             new = draw.choice(free)
             place = Span(start=span.start, end=span.start + len(new))
