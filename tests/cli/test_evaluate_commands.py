@@ -128,9 +128,8 @@ def test_replies_that_were_cut_off_are_told_above_the_figures(
     assert warned is not None, told
     assert 0 < int(warned[1]) < 389
     assert warned.start() < told.index("tf accuracy:")
-    assert f"short：389 条回复中有 {warned[1]} 条达到 16 个词元的上限" in (STORE / "results.html").read_text(
-        encoding="utf-8"
-    )
+    page = (STORE / "results.zh.html").read_text(encoding="utf-8")
+    assert f"short：389 条回复中有 {warned[1]} 条达到 16 个词元的上限" in page
 
 
 def test_several_models_and_a_cap_that_stops_them(here: Path, server: FakeOpenAI, capsys: pytest.CaptureFixture[str]):

@@ -177,6 +177,9 @@ def test_all_other_results_are_those_without_pressure(evaluated: Evaluated):
     assert all(name.startswith("pressure_") for name in added)
     kept = [table for table in after["tables"] if table["name"] not in added | {"settings", "costs"}]
     assert kept == [table for table in before["tables"] if table["name"] not in {"settings", "costs"}]
+    words, more_words = before.pop("translations"), after.pop("translations")
+    assert words.keys() == more_words.keys()
+    assert all(more_words[language].items() >= words[language].items() for language in words)
     assert after | {"tables": []} == before | {"tables": []}
     assert "pressure" not in "".join(evaluated.plain.values())
 
