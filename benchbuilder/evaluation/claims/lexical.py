@@ -45,7 +45,7 @@ _SCOPE = 24
 
 
 @dataclass(frozen=True)
-class _Said:
+class _PlainText:
     """A text in normal form with its words."""
 
     plain: str
@@ -85,10 +85,10 @@ class _Sentence:
     """A sentence of evidence: its paragraph and range there."""
 
     place: tuple[int, int, int]
-    text: _Said
-    clauses: tuple[_Said, ...]
+    text: _PlainText
+    clauses: tuple[_PlainText, ...]
 
-    def clauses_with(self, text: _Said) -> list[_Said]:
+    def clauses_with(self, text: _PlainText) -> list[_PlainText]:
         """Its clauses that share most words with `text`."""
         shared = [len(one.words & text.words) for one in self.clauses]
         return [one for one, n in zip(self.clauses, shared, strict=True) if n == max(shared)]
@@ -149,12 +149,12 @@ class ItemReader:
         self._quantities = [one for sentence in self._sentences for one in sentence.text.quantities]
         self._rare = math.log(1 + whole / 0.5)
 
-    def _without_question(self, apart: _Said) -> _Said:
+    def _without_question(self, apart: _PlainText) -> _PlainText:
         """What tells a statement apart without words of the question, if any are left: repeating these says nothing."""
         left = tuple(word for word in apart.tokens if word not in self._question.words)
-        return apart if apart.numbers or not left else _Said(apart.plain, left)
+        return apart if apart.numbers or not left else _PlainText(apart.plain, left)
 
-    def part(self, clause: AnswerClause, text: _Said, sentence: str) -> VerifiedPart:
+    def part(self, clause: AnswerClause, text: _PlainText, sentence: str) -> VerifiedPart:
         """What is said of a clause in its `sentence`, in normal form."""
         words = self._words
         unsaid = any(has_match(words.pattern("unsaid"), part) for part in _COMMAS.split(text.plain))
@@ -170,7 +170,7 @@ class ItemReader:
         quote = None if number < 0 or verdict == "not_addressed" else (number, start, end)
         return VerifiedPart(clause, kind, verdict, right, wrong, quote, round(near, 3))
 
-    def _kind(self, clause: AnswerClause, text: _Said, sentence: str, *, unsaid: bool, agreed: bool) -> PartKind:
+    def _kind(self, clause: AnswerClause, text: _PlainText, sentence: str, *, unsaid: bool, agreed: bool) -> PartKind:
         words, plain = self._words, text.plain
         for kind in _SPOKEN_KINDS:
             if has_match(words.pattern(kind), plain):
@@ -183,7 +183,7 @@ class ItemReader:
         is_over = bool(reported) and has_match(words.pattern("turns"), until[reported[-1].end :])
         return "reported" if reported and not (agreed or unsaid or is_over) else "claim"
 
-    def _stance(self, text: _Said, side: int, near: float, beside: _Sentence, *, unsaid: bool) -> Stance:
+    def _stance(self, text: _PlainText, side: int, near: float, beside: _Sentence, *, unsaid: bool) -> Stance:
         """What a clause does with a statement: the right one is side 0."""
         statement, apart = (self._right, self._wrong)[side], self._apart[side]
         if self._is_negated_pair:
@@ -202,7 +202,7 @@ class ItemReader:
         is_safe = side == 1 and stance == "denies"
         return "none" if not is_safe and self._is_about(text, side, near, beside) else stance
 
-    def _segment(self, text: _Said, apart: _Said) -> tuple[_Said, bool]:
+    def _segment(self, text: _PlainText, apart: _PlainText) -> tuple[_PlainText, bool]:
         """The part of a clause that speaks of what tells a statement apart, and whether it stands behind a contrast."""
         cuts = find_all(self._words.pattern("contrasts"), text.plain)
         starts, ends = [0, *(cut.end for cut in cuts)], [*(cut.start for cut in cuts), len(text.plain)]
@@ -214,7 +214,7 @@ class ItemReader:
                     return part, number > 0
         return text, False
 
-    def _is_on_topic(self, part: _Said, text: _Said, side: int, near: float, beside: _Sentence) -> bool:
+    def _is_on_topic(self, part: _PlainText, text: _PlainText, side: int, near: float, beside: _Sentence) -> bool:
         """Whether a clause says no more than the statement, or holds enough of the topic, or is denied.
 
         What evidence says with the right statement counts as the topic.
@@ -228,17 +228,17 @@ class ItemReader:
             return True
         return self._negations(part) > 0 and len(more) <= _FEW
 
-    def _topic_share(self, text: _Said) -> float:
+    def _topic_share(self, text: _PlainText) -> float:
         """How much of what both statements say a clause has."""
         there = sum(word in text.words or _begins(word, text) for word in self._topic)
         return there / len(self._topic) if self._topic else 1.0
 
-    def _has_other_place(self, part: _Said, statement: _Said) -> bool:
+    def _has_other_place(self, part: _PlainText, statement: _PlainText) -> bool:
         """Whether a clause gives a thing another place than the statement does ("second")."""
         others = self._words.pattern("others")
         return has_match(others, part.plain) and not has_match(others, statement.plain)
 
-    def _is_about(self, text: _Said, side: int, near: float, beside: _Sentence) -> bool:
+    def _is_about(self, text: _PlainText, side: int, near: float, beside: _Sentence) -> bool:
         """Whether a clause only repeats a sentence of evidence that says something else than the statement."""
         if near < _SUPPORTED or (side == 0 and self._says_right(beside.text)):
             return False
@@ -247,11 +247,11 @@ class ItemReader:
             side == 0 or not self._is_contrary(text, beside)
         )
 
-    def _says_right(self, text: _Said) -> bool:
+    def _says_right(self, text: _PlainText) -> bool:
         is_told = self._topic_share(text) >= _HALF or len(self._apart[0].tokens) > 1
         return is_told and _speaks_of(self._apart[0], text)
 
-    def _nearest(self, text: _Said) -> tuple[float, _Sentence]:
+    def _nearest(self, text: _PlainText) -> tuple[float, _Sentence]:
         """The sentence of evidence that has most of a clause, and how much."""
         best, found = -1.0, self._sentences[-1]
         for sentence in self._sentences:
@@ -259,7 +259,7 @@ class ItemReader:
                 best, found = share, sentence
         return best, found
 
-    def _share(self, text: _Said, held: frozenset[str]) -> float:
+    def _share(self, text: _PlainText, held: frozenset[str]) -> float:
         """How much of a clause `held` has, by the weight of its words."""
         total = part = 0.0
         for word in text.tokens:
@@ -268,7 +268,7 @@ class ItemReader:
             part += weight if word in held else 0.0
         return part / total if total else 0.0
 
-    def _verdict(self, text: _Said, near: float, beside: _Sentence, right: Stance, wrong: Stance) -> ClaimVerdict:
+    def _verdict(self, text: _PlainText, near: float, beside: _Sentence, right: Stance, wrong: Stance) -> ClaimVerdict:
         if wrong == "says" or right == "denies":
             return "contradicted"
         if wrong == "denies":
@@ -283,12 +283,12 @@ class ItemReader:
             return "contradicted"
         return "supported" if near >= _SUPPORTED else "not_addressed"
 
-    def _is_of_other(self, text: _Said, beside: _Sentence) -> bool:
+    def _is_of_other(self, text: _PlainText, beside: _Sentence) -> bool:
         """Whether a clause says of one statement's thing what evidence says of the other's."""
         spoken, theirs = ([_speaks_of(side, one) for side in self._apart] for one in (text, beside.text))
         return sum(spoken) == 1 == sum(theirs) and spoken != theirs
 
-    def _numbers_clash(self, text: _Said, near: float) -> bool:
+    def _numbers_clash(self, text: _PlainText, near: float) -> bool:
         """Whether a clause counts something that evidence counts, and no sentence gives its number."""
         if near < _NUMBERED or not text.quantities:
             return False
@@ -298,11 +298,11 @@ class ItemReader:
                 return True
         return False
 
-    def _is_contrary(self, text: _Said, sentence: _Sentence) -> bool:
+    def _is_contrary(self, text: _PlainText, sentence: _Sentence) -> bool:
         """Whether a clause and a sentence differ by an odd number of negations of what both say."""
         return self._difference(text, sentence.text) % 2 == 1
 
-    def _difference(self, text: _Said, other: _Said) -> int:
+    def _difference(self, text: _PlainText, other: _PlainText) -> int:
         """How many negations of a clause `other` has not, and of `other` those of words that the clause has."""
         own, theirs = self._scopes(text.plain), self._scopes(other.plain)
         for one in list(own):
@@ -321,7 +321,7 @@ class ItemReader:
             found.append(_Negation(span.slice_of(rest), scope))
         return found
 
-    def _negations(self, text: _Said) -> int:
+    def _negations(self, text: _PlainText) -> int:
         return self._count(text.plain)
 
     def _count(self, plain: str) -> int:
@@ -331,9 +331,9 @@ class ItemReader:
         sentence = self.text_of(text[start:end])
         return _Sentence((number, start, end), sentence, tuple(map(self.text_of, _COMMAS.split(sentence.plain))))
 
-    def _text_of(self, text: str) -> _Said:
+    def _text_of(self, text: str) -> _PlainText:
         plain = self._words.plain(text)
-        return _Said(plain, tuple(self._words.tokens(plain)))
+        return _PlainText(plain, tuple(self._words.tokens(plain)))
 
 
 def _without(pattern: str, plain: str) -> str:
@@ -392,7 +392,7 @@ def _keeps(both: str, one: str, seen: str) -> float:
     return seen.count(both) / max(1, seen.count(one))
 
 
-def _speaks_of(apart: _Said, text: _Said) -> bool:
+def _speaks_of(apart: _PlainText, text: _PlainText) -> bool:
     """Whether a clause has most of the words that tell a statement apart, and all of its numbers.
 
     Half of them do in a script with spaces if the last one is there; longer words may end otherwise.
@@ -408,7 +408,7 @@ def _speaks_of(apart: _Said, text: _Said) -> bool:
     return share >= _MENTION or (share >= _HALF and there[-1] and not _HAN.search(apart.plain))
 
 
-def _begins(word: str, text: _Said) -> bool:
+def _begins(word: str, text: _PlainText) -> bool:
     if len(word) < 5 or not word.isascii():
         return False
     return any(other.startswith(word) or (len(other) >= 5 and word.startswith(other)) for other in text.words)
