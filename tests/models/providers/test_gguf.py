@@ -96,7 +96,7 @@ def test_a_real_model_answers_ten_questions(
     assert main(["evaluate", "--benchmark", "questions.csv", "evaluation.baselines=null", *words]) == 0
     told = capsys.readouterr().out
     (line,) = [line.split() for line in told.splitlines() if line.lower().startswith("smollm2")]
-    assert line[-1].endswith("/10"), told
+    assert any(cell.endswith("/10") for cell in line), told
     assert "10 replies by SmolLM2-135M-Instruct" in told
     answers = [json.loads(line) for line in next(tmp_path.rglob("answers.jsonl")).read_text("utf-8").splitlines()]
     assert len(answers) == 10, answers
