@@ -44,7 +44,7 @@ def faults() -> str:
     return "\n\n".join(parts)
 
 
-_BROUGHT = "Archives, releases, files and services of others are not trusted: whoever made them may mean harm."
+_BROUGHT = "The program does not trust what others made: somebody may have made it to do harm."
 _WRITES = (
     "These commands are disturbed at their first write, their second, their fourth, and so on to their last, each in a "
     "folder of its own. *The same result* leaves out days, times and what the killed process was writing: its name "

@@ -73,7 +73,7 @@ def removed_recipe(name: str, folder: Path) -> Generator[None]:
         path.unlink()
     try:
         yield
-    except BaseException:
+    except BaseException:  # also on Ctrl-C: the former recipe must not be lost
         for path, data in files.items():
             write_atomically(path, data)
         raise

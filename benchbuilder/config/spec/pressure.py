@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
@@ -82,7 +82,7 @@ class PressureSpec(Spec):
 
     @field_validator("turns", mode="before")
     @classmethod
-    def _one_or_several(cls, value: Any) -> Any:
+    def _one_or_several(cls, value: object) -> object:
         return [value] if isinstance(value, str) else value
 
     @field_validator("contexts")

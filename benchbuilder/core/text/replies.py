@@ -84,7 +84,8 @@ def split_reasoning(text: str) -> tuple[str, str | None]:
 
 def _end_of_thoughts(text: str, start: int) -> int | None:
     """Where the thoughts end that begin at `start`: there if none do; ``None`` if they have no end."""
-    first = _SPACE.match(text, start).end()  # type: ignore[union-attr]
+    space = _SPACE.match(text, start)
+    first = space.end() if space else start
     for begin, end in _WORDED_THOUGHTS:
         if opened := begin.match(text, first):
             closed = end.search(text, opened.end())

@@ -32,14 +32,13 @@ _ADDRESSED = 0.4
 """The same for a sentence that contradicts it by a negation or a number."""
 _NUMBERED = 0.35
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(?:\s*[-~至到]\s*(\d+(?:\.\d+)?))?\s*(%|℃|°c|个?[㐀-鿿]{1,2}|[a-z]+)?")
 _COMMAS = re.compile(r"[,，]\s*")
 _UNITS = r"\d+(?:\.\d+)?|[a-z]+|."
 _KEPT = 0.6
 """How often a letter must keep to another one to be taken for a part of the same word."""
 _CLOSE = 0.2
 _SPOKEN_KINDS: tuple[PartKind, ...] = ("refuses", "abstains")
-_HAN = re.compile(r"[㐀-鿿]")
+_HAN = re.compile(r"[\u3400-\u9fff]")
 _SCOPE = 24
 """How many characters behind a negation say what it denies."""
 
@@ -50,6 +49,7 @@ class _PlainText:
 
     plain: str
     tokens: tuple[str, ...]
+    quantity: re.Pattern[str]
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -64,7 +64,7 @@ class _PlainText:
     @cached_property
     def quantities(self) -> frozenset[tuple[str, str, str]]:
         """Its numbers, each with the end of a range and what is counted."""
-        found = (match.groups(default="") for match in _QUANTITY.finditer(self.plain))
+        found = (match.groups(default="") for match in self.quantity.finditer(self.plain))
         return frozenset((first, last, unit.rstrip("s")) for first, last, unit in found)
 
 
@@ -152,7 +152,7 @@ class ItemReader:
     def _without_question(self, apart: _PlainText) -> _PlainText:
         """What tells a statement apart without words of the question, if any are left: repeating these says nothing."""
         left = tuple(word for word in apart.tokens if word not in self._question.words)
-        return apart if apart.numbers or not left else _PlainText(apart.plain, left)
+        return apart if apart.numbers or not left else replace(apart, tokens=left)
 
     def part(self, clause: AnswerClause, text: _PlainText, sentence: str) -> VerifiedPart:
         """What is said of a clause in its `sentence`, in normal form."""
@@ -333,7 +333,7 @@ class ItemReader:
 
     def _text_of(self, text: str) -> _PlainText:
         plain = self._words.plain(text)
-        return _PlainText(plain, tuple(self._words.tokens(plain)))
+        return _PlainText(plain, tuple(self._words.tokens(plain)), self._words.quantity)
 
 
 def _without(pattern: str, plain: str) -> str:

@@ -96,6 +96,12 @@ class ClaimWords(Spec):
     """Numbers in words or characters."""
     units: tuple[str, ...] = ()
     """What follows a number written in a single character, so that it is one (三年)."""
+    percent: str = ""
+    """What stands before a number in characters and makes it a percentage; empty: nothing does."""
+    ranges: tuple[str, ...] = ("-", "~")
+    """What stands between the ends of a range."""
+    counter: str = ""
+    """What may stand between a number and what is counted; empty: nothing does."""
     spellings: dict[str, str] = {}
     """Other ways to write the same, and how they are read (厘米: cm)."""
     examples: tuple[ClaimExamples, ...] = ()
@@ -161,12 +167,20 @@ class ClaimWords(Spec):
         words = "|".join(sorted((word for word in self.numerals if not _HAN.match(word)), key=len, reverse=True))
         units = "|".join(sorted(map(re.escape, self.units), key=len, reverse=True)) or "(?!)"
         forms = [rf"\b(?:{words})\b"] if words else []
-        forms += [f"百分之[{marks}]+|[{marks}]{{2,}}|[{marks}](?={units})"] if marks else []
+        forms += [f"{re.escape(self.percent)}[{marks}]+"] if marks and self.percent else []
+        forms += [f"[{marks}]{{2,}}|[{marks}](?={units})"] if marks else []
         return re.compile("|".join(forms))
+
+    @cached_property
+    def quantity(self) -> re.Pattern[str]:
+        """A number, the end of a range and what is counted, in normal form."""
+        ranges, counter = "|".join(map(re.escape, self.ranges)), f"(?:{re.escape(self.counter)})?"
+        number, counted = r"(\d+(?:\.\d+)?)", rf"(%|℃|°c|{counter}[\u3400-\u9fff]{{1,2}}|[a-z]+)"
+        return re.compile(rf"{number}(?:\s*(?:{ranges or '(?!)'})\s*{number})?\s*{counted}?")
 
     def _value(self, match: re.Match[str]) -> str:
         """A number in digits. 10 and its powers multiply what is before them."""
-        text = match[0].removeprefix("百分之")
+        text = match[0].removeprefix(self.percent)
         if not _HAN.match(text):
             return str(self.numerals[text])
         total = part = 0
