@@ -24,7 +24,7 @@ from benchbuilder.cli.session import (
 from benchbuilder.cli.terminal import Terminal, print_line
 from benchbuilder.config import Recipe, RecipeRoot, display_path
 from benchbuilder.core import DEFAULT_LANGUAGE, STATEMENT_FORM, count_phrase, page_texts, public_path
-from benchbuilder.pipeline import BuildReport, Manifest, graph_lines
+from benchbuilder.pipeline import BuildReport, Manifest, graph_lines, option_in_language
 from benchbuilder.steps import TopicSpec, keeps_few
 
 _ASKED = frozenset(
@@ -127,7 +127,9 @@ def _remarks(report: BuildReport, recipe: Recipe, roots: Sequence[RecipeRoot]) -
         if audit.checks:
             yield f"{audit.summary()}{f' ({task})' if task else ''}"
     if (report.folder / "annotation" / REVIEW_FILE).exists() and not isinstance(recipe.annotation, AppSpec):
-        yield f"{page_texts(DEFAULT_LANGUAGE)('common.votes_rule')} This one reads none of them: annotation=app does."
+        app = option_in_language(roots, "app", recipe.language)
+        rule = page_texts(DEFAULT_LANGUAGE)("common.votes_rule")
+        yield f"{rule} This one reads none of them: annotation={app} does."
     if recipe.card.illustrative:
         tasks = [task for task, part in recipe.by_task().items() if task and part.card.illustrative]
         of = f" of {', '.join(tasks)}" if len(tasks) < len(recipe.tasks) else ""

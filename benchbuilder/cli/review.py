@@ -21,7 +21,7 @@ from benchbuilder.cli.annotation_session import (
 from benchbuilder.cli.session import Session, open_session, progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.core import DEFAULT_LANGUAGE, DataError, Problem, RecipeError, count_phrase, imports_of, page_texts
-from benchbuilder.pipeline import build_benchmark, without_secrets
+from benchbuilder.pipeline import build_benchmark, option_in_language, without_secrets
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -122,10 +122,11 @@ def _build_candidates(session: Session, console: Console) -> None:
     statuses = plan.statuses(store)
     asking = [name for name, status in statuses.items() if status.state != "reused" and plan.nodes[name].model_spec]
     if asking:
+        app = option_in_language(session.loaded.roots, "app", session.loaded.recipe.language)
         raise DataError(
             f"{', '.join(asking)} would ask a model",
             why="the review app shows what is built and asks no model",
-            next="build first, with the same arguments and annotation=app; `benchbuild plan` says what it costs",
+            next=f"build first, with the same arguments and annotation={app}; `benchbuild plan` says what it costs",
         )
     with progress_watcher(console) as watcher:
         report = build_benchmark(plan, store, session.loaded.yaml, watcher, write_outputs=False)
@@ -137,10 +138,12 @@ def _build_candidates(session: Session, console: Console) -> None:
 def _print_work(annotation: AnnotationSession, overrides: list[str], console: Console) -> None:
     """Print how many tasks there are, where their votes count, and how many people there are."""
     if annotation.app_spec is None:
+        loaded = annotation.session.loaded
+        app = option_in_language(loaded.roots, "app", loaded.recipe.language)
         print_line(
             console,
             f"{CLAIMS_PROJECT}: left out, this build does not have candidates judged in the app; "
-            "`annotation=app`, or another annotation of that kind, does",
+            f"`annotation={app}`, or another annotation of that kind, does",
         )
     for project in annotation.store.projects():
         print_line(console, f"{project.name}: {count_phrase(len(annotation.store.tasks(project.name)), 'task')}")

@@ -45,6 +45,7 @@ from benchbuilder.models import (
 )
 from benchbuilder.pipeline.check_rows import check_language, row_warnings
 from benchbuilder.pipeline.check_wiring import WiringCheck, step_class_of
+from benchbuilder.pipeline.other_language import guess_language, option_in_language, shares_script
 from benchbuilder.pipeline.wiring import source_row_class
 from benchbuilder.sources import Source
 from benchbuilder.steps import REPAIR_VARIABLES, WriterSpec
@@ -105,6 +106,7 @@ def examine_recipe(loaded: LoadedRecipe, *, sources: Collection[str] | None = No
         findings.problems += _models(loaded)
     own_warnings = (
         _new_language(loaded),
+        _foreign_questions(loaded),
         _inherited_card(loaded),
         _unreachable_evidence(loaded),
         _uncapped_cost(loaded),
@@ -225,6 +227,24 @@ def _new_language(loaded: LoadedRecipe) -> Iterator[Problem]:
             key="language", where=str(origin), actual=f"{code} ({name})" if name else code,
             hint=f"`benchbuild new NAME --from {loaded.recipe.name} --language {code}` makes a recipe to adapt",
         )  # fmt: skip
+
+
+def _foreign_questions(loaded: LoadedRecipe) -> Iterator[Problem]:
+    """A warning where people are asked in a script that the language of the recipe is not written in."""
+    asked = getattr(loaded.recipe.annotation, "questions", {})
+    texts = [question.text for question in asked.values() if question is not None]
+    origin, wanted = loaded.origins.origin_of(("annotation", "kind")), loaded.recipe.language
+    if shares_script(texts, wanted) or origin.file is None:
+        return
+    found, _ = guess_language(texts)
+    other = option_in_language(loaded.roots, origin.file.stem.removesuffix(f"_{found}"), wanted)
+    yield Problem(
+        "people are asked in another language than that of the recipe",
+        key="annotation",
+        where=str(origin),
+        actual=f"questions in {language_name(found) or 'another script'}",
+        hint=f"annotation={other}" if other != origin.file.stem else "",
+    )
 
 
 def _unreachable_evidence(loaded: LoadedRecipe) -> Iterator[Problem]:

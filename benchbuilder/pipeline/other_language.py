@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import regex
 import yaml
 
-from benchbuilder.core import ScriptCounts, fold_text
+from benchbuilder.config import RecipeRoot
+from benchbuilder.core import ScriptCounts, fold_text, read_given_text
 
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 
@@ -47,6 +49,12 @@ def other_language(texts: Sequence[str], language: str) -> tuple[str, str] | Non
         return best if clear else "", "latin"
     alone = sum(words[word] for word in set(own["words"]) - set(_known()[best]["words"])) / max(words.total(), 1)
     return (best, "latin") if clear and best != language and alone <= _OWN else None
+
+
+def shares_script(texts: Sequence[str], language: str) -> bool:
+    """Whether most letters of texts are of a script that a language is written in; so if its scripts are not known."""
+    known = _known().get(language.partition("-")[0])
+    return known is None or not texts or ScriptCounts(texts).main_script in known["scripts"]
 
 
 def first_language(script: str) -> str:
@@ -91,6 +99,21 @@ def guess_language(texts: Sequence[str]) -> tuple[str, str]:
     return best if best and own[best] >= _OWN_LETTERS else first_language(
         kana
     ), f"letters of the script {script.lower()}"
+
+
+def option_in_language(roots: Sequence[RecipeRoot], option: str, language: str) -> str:
+    """The option of ``annotation`` that is like `option` and asks in a language, else in English, else `option`.
+
+    A name such as ``app`` does not say the language; the title that people see shows it.
+    """
+    code = language.partition("-")[0]
+    for name in (f"{option}_{code}", option, f"{option}_en"):
+        places = (root.path / "annotation" / f"{name}.yaml" for root in roots)
+        if file := next(filter(Path.is_file, places), None):
+            title = str(yaml.safe_load(read_given_text(file)).get("title", ""))
+            if name.endswith(f"_{code}") or guess_language([title])[0] in ("", code):
+                return name
+    return option
 
 
 _FEW_GUESSED, _GUESSED, _CLEARLY = 15, 0.12, 1.2

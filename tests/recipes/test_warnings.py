@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchbuilder.config.load import load_recipe
+from benchbuilder.config.search_path import find_roots
 from benchbuilder.pipeline.check import check_recipe
+from benchbuilder.pipeline.other_language import option_in_language
 
 
 @pytest.mark.parametrize(("least", "warned"), [(6, False), (7, True)])
@@ -17,3 +19,35 @@ def test_more_evidence_than_is_looked_up_is_warned_of(least: int, warned: bool, 
     found = [str(warning) for warning in check_recipe(loaded, sources=()) if warning.key == "annotation.min_evidence"]
     assert bool(found) == warned
     assert all("at most 6: 3 from each of 2 sources of passages" in text for text in found)
+
+
+@pytest.mark.push
+@pytest.mark.parametrize(
+    ("recipe", "chosen", "hint"),
+    [
+        ("medicine_en", "app", "annotation=app_en"),
+        ("medicine_en", "sheets", "annotation=sheets_en"),
+        ("claims_en", "app", "annotation=app_en"),
+        ("clinic_zu", "app", "annotation=app_zu"),
+        ("care_mi", "app_en", "annotation=app"),
+        ("care_mi", "app", ""),
+        ("medicine_en", "app_en", ""),
+        ("clinic_zu", "app_zu", ""),  # asks in English, of which clinicians who speak isiZulu know the letters
+    ],
+)
+def test_people_who_are_asked_in_another_script_are_warned_of(recipe: str, chosen: str, hint: str, tmp_path: Path):
+    """The option that the hint names brings no such warning."""
+
+    def found(option: str) -> list[str]:
+        loaded = load_recipe([f"recipe={recipe}", option], cwd=tmp_path, environ={})
+        return [warning.hint for warning in check_recipe(loaded, sources=()) if warning.key == "annotation"]
+
+    assert found(f"annotation={chosen}") == ([hint] if hint else [])
+    if hint:
+        assert found(hint) == []
+
+
+def test_an_option_is_named_in_the_language_of_the_recipe_else_in_english():
+    roots = find_roots(cwd=Path("/"), environ={})
+    named = {code: option_in_language(roots, "app", code) for code in ("zh", "zh-Hans", "en", "zu", "pt")}
+    assert named == {"zh": "app", "zh-Hans": "app", "en": "app_en", "zu": "app_zu", "pt": "app_en"}

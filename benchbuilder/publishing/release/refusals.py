@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from benchbuilder.exporters import annotation_summaries
+from benchbuilder.pipeline import option_in_language
 from benchbuilder.publishing.release.licences import licence_terms
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
 from benchbuilder.publishing.release.private_folder import PrivateFolder, Use
@@ -64,7 +65,10 @@ def _agreement_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
         summaries = annotation_summaries(task.finished)
         if not summaries:
             unjudged = _of_task(task, sentence("refusal.unjudged", n=len(task.finished.tables[task.finished.items])))
-            yield ReleaseRefusal("unjudged", unjudged, "annotation=app or annotation=sheets lets people judge them")
+            roots, language = task.loaded.roots, task.loaded.recipe.language
+            app, sheets = (option_in_language(roots, option, language) for option in ("app", "sheets"))
+            remedy = f"annotation={app} or annotation={sheets} lets people judge them"
+            yield ReleaseRefusal("unjudged", unjudged, remedy)
         for step, judged in summaries.items():
             for word, rows in (("weak", judged.questions("weak")), ("unknown", judged.refused)):
                 names = ", ".join(row.name for row in rows if row.standing and row.standing.word == word)
