@@ -21,7 +21,7 @@ class ResultsExporter(Exporter):
     """
 
     kind: ClassVar[str] = "results"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     spec_class: ClassVar[type[KindSpec]] = ResultsSpec
 
     spec: ResultsSpec
