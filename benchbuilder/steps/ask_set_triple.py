@@ -42,10 +42,12 @@ from benchbuilder.steps.base import Gather, Port
 from benchbuilder.steps.language.known_graph import KnownGraph, Side
 from benchbuilder.steps.language.questions import is_one_sentence, leaks_answer
 from benchbuilder.steps.language.relations import (
+    SET_QUESTION,
     UNKNOWN_RELATION,
     RelationRow,
     RelationStepSpec,
     fill_relation,
+    question_issues,
     read_tables,
 )
 from benchbuilder.steps.swapping.answer_sets import AnswerSet, Member, drawn, exchange_sets
@@ -127,9 +129,8 @@ class AskSetTriple(Gather):
     spec: AskSetTripleSpec
 
     def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:  # noqa: ARG002
-        """No issues; RecipeError lists all faults of the relation tables."""
-        read_tables(self.spec)
-        return ()
+        """Sentences that are no question; RecipeError lists all faults of the relation tables."""
+        return question_issues(read_tables(self.spec), SET_QUESTION, self.spec.mark, self.spec.ends)
 
     def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:
         """Every fact with the question about its set, or why there is none."""

@@ -37,7 +37,13 @@ from benchbuilder.steps.language.known_triples import (
     triple_edges,
 )
 from benchbuilder.steps.language.questions import is_one_sentence, leaks_answer, open_question
-from benchbuilder.steps.language.relations import UNKNOWN_RELATION, RelationStep, RelationStepSpec, fill_relation
+from benchbuilder.steps.language.relations import (
+    UNKNOWN_RELATION,
+    RelationStep,
+    RelationStepSpec,
+    fill_relation,
+    question_issues,
+)
 from benchbuilder.steps.language.statement_choice import (
     CHOICE_REASONS,
     ONE_OF_FACT,
@@ -103,7 +109,9 @@ class AskTfTriple(RelationStep):
 
     def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:
         """A rule that needs the statements where the port is left out; RecipeError for faults of relation tables."""
-        return (*super().validate_inputs(rows), *missing_statements(self.spec.polarity, rows))
+        issues = (*super().validate_inputs(rows), *missing_statements(self.spec.polarity, rows))
+        own = self.spec.true_form is None and self.spec.polarity in ONE_OF_FACT
+        return (*issues, *(question_issues(self._read_tables(), "tf", self.spec.mark, self.spec.ends) if own else ()))
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Read the relation tables, and which facts have a false statement."""
@@ -183,6 +191,11 @@ class AskOeTriple(RelationStep):
     }
 
     _near: str = ""
+
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:
+        """Sentences that are no question; RecipeError for faults of relation tables."""
+        issues, spec = super().validate_inputs(rows), self.spec
+        return (*issues, *(question_issues(self._read_tables(), "oe", spec.mark, spec.ends) if spec.enabled else ()))
 
     def prepare(self, lookups: Mapping[str, Table[Any]]) -> tuple[Path, ...]:
         """Find, once for all workers, the known triples of the facts that have a false statement."""

@@ -30,6 +30,7 @@ from benchbuilder.core import (
     template_faults,
 )
 from benchbuilder.steps.base import Map
+from benchbuilder.steps.language.questions import is_one_sentence
 
 RELATION_COLUMNS = ("relation", "statement", "negated", "tf", "oe", "answer_end")
 OPTIONAL = ("when_head", "when_tail")
@@ -94,6 +95,14 @@ class RelationTables:
             raise RecipeError(problems, next="correct the relation table and run again")
         return cls(tables)
 
+    def sentences(self, column: str) -> dict[str, str]:
+        """The sentences in a column that are not empty, each with the relation of its first row."""
+        rows = (row for of in self._rows.values() for found in of.values() for row in found)
+        found: dict[str, str] = {}
+        for row in rows:
+            found.setdefault(getattr(row, column), row.relation)
+        return {text: relation for text, relation in found.items() if text}
+
     def find(self, partition: str, relation: str, head: str, tail: str) -> RelationRow | None:
         """The first row that applies to the triple; a relation with rows never falls back to ``*``."""
         rows = self._rows.get(partition, self._rows.get(DEFAULT, {}))
@@ -108,6 +117,17 @@ class RelationStepSpec(StepSpec):
 
     relations: dict[str, FileRef]
     """A relation table for each partition; ``default`` is for all others."""
+
+
+def question_issues(tables: RelationTables, column: str, mark: str, ends: str) -> Iterator[SpecIssue]:
+    """An issue for each sentence in a column that makes no single question of any triple, so that all are dropped."""
+    for sentence, relation in tables.sentences(column).items():
+        text, _ = fill_template(sentence, dict.fromkeys(NAMES, "x"))
+        if not is_one_sentence(text, mark, ends):
+            message = (
+                f"`{column}` of {relation} is not one sentence that ends in {mark!r}: each of its questions is dropped"
+            )
+            yield SpecIssue("relations", message, sentence, ("write it as one question",))
 
 
 def read_tables(spec: RelationStepSpec) -> RelationTables:
