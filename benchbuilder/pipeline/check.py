@@ -29,6 +29,7 @@ from benchbuilder.core import (
     Payload,
     Problem,
     RecipeError,
+    count_phrase,
     create_from_spec,
     find_kind,
     language_name,
@@ -103,12 +104,11 @@ def examine_recipe(loaded: LoadedRecipe, *, sources: Collection[str] | None = No
     wrong_wiring = wiring.problems()
     findings.problems += [*_files(loaded, wired=not wrong_wiring), *wrong_wiring]
     if not findings.problems:  # so that a missing file is reported once
-        findings.problems += _models(loaded)
+        findings.problems += [*_models(loaded), *_unreachable_evidence(loaded)]
     own_warnings = (
         _new_language(loaded),
         _foreign_questions(loaded),
         _inherited_card(loaded),
-        _unreachable_evidence(loaded),
         _uncapped_cost(loaded),
         _missing_texts(loaded),
     )
@@ -248,7 +248,7 @@ def _foreign_questions(loaded: LoadedRecipe) -> Iterator[Problem]:
 
 
 def _unreachable_evidence(loaded: LoadedRecipe) -> Iterator[Problem]:
-    """A warning if more paragraphs must support an item than are ever retrieved for one."""
+    """A fault if more paragraphs must support an item than are retrieved for one: people would judge for nothing."""
     recipe = loaded.recipe
     retrievers = [recipe.retriever, *(getattr(step, "retriever", None) for step in recipe.steps.values())]
     each = max((top for spec in retrievers if (top := getattr(spec, "top_k", None)) is not None), default=None)
@@ -258,12 +258,16 @@ def _unreachable_evidence(loaded: LoadedRecipe) -> Iterator[Problem]:
     if each is None or least is None or least <= each * len(bases) or not any(port.row is Evidence for port in ports):
         return
     key = ("annotation", "min_evidence")
+    most = f"at most {each * len(bases)}: {each} from each of {count_phrase(len(bases), 'source')} of passages"
     yield Problem(
-        "more paragraphs must support an item than are looked up", key=dotted_key(key),
+        "more paragraphs must support an item than are looked up, so that each is dropped, whatever people say",
+        key=dotted_key(key),
         where=str(loaded.origins.origin_of(key)),
-        actual=str(least), allowed=f"at most {each * len(bases)}: {each} from each of {len(bases)} sources of passages",
-        hint="lower it, raise retriever.top_k, or choose more sources of passages",
-    )  # fmt: skip
+        actual=str(least),
+        allowed=most,
+        hint=f"{dotted_key(key)}={each * len(bases)}, or add sources of passages"
+        + (", or raise retriever.top_k" if bases else ""),
+    )
 
 
 def _missing_texts(loaded: LoadedRecipe) -> Iterator[Problem]:

@@ -8,17 +8,25 @@ import pytest
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.search_path import find_roots
+from benchbuilder.core import RecipeError
 from benchbuilder.pipeline.check import check_recipe
 from benchbuilder.pipeline.other_language import option_in_language
 
 
-@pytest.mark.parametrize(("least", "warned"), [(6, False), (7, True)])
-def test_more_evidence_than_is_looked_up_is_warned_of(least: int, warned: bool, tmp_path: Path):
-    """Three paragraphs each from two sources of passages."""
-    loaded = load_recipe(["recipe=care_mi", f"annotation.min_evidence={least}"], cwd=tmp_path, environ={})
-    found = [str(warning) for warning in check_recipe(loaded, sources=()) if warning.key == "annotation.min_evidence"]
-    assert bool(found) == warned
-    assert all("at most 6: 3 from each of 2 sources of passages" in text for text in found)
+@pytest.mark.push
+def test_more_evidence_than_is_looked_up_is_refused_before_people_judge_for_nothing(tmp_path: Path):
+    """Three paragraphs each from two sources of passages, and none from no source."""
+
+    def checked(*words: str) -> None:
+        check_recipe(load_recipe(words, cwd=tmp_path, environ={}), sources=())
+
+    checked("recipe=care_mi", "annotation.min_evidence=6")
+    with pytest.raises(RecipeError, match="at most 6: 3 from each of 2 sources of passages"):
+        checked("recipe=care_mi", "annotation.min_evidence=7")
+    without = ("recipe=exam_any", "annotation=sheets_en")
+    with pytest.raises(RecipeError, match=r"hint: +annotation\.min_evidence=0, or add sources of passages"):
+        checked(*without)
+    checked(*without, "annotation.min_evidence=0")
 
 
 @pytest.mark.push

@@ -25,7 +25,7 @@ from benchbuilder.authoring.starter.read_back import first_rows
 from benchbuilder.authoring.starter.sample import UnclearLayoutError
 from benchbuilder.config import OPEN_PLACE, RecipeIndex, find_roots
 from benchbuilder.core import BenchbuilderError, Fact, Problem, RecipeError, Triple, read_given_file, read_given_text
-from benchbuilder.pipeline import guess_language
+from benchbuilder.pipeline import guess_language, option_in_language
 from benchbuilder.steps import ACCEPTED_COLUMNS, PAIR_COLUMNS, render_rows
 
 _DEFAULT_SOURCE = "questions:multiple_choice"
@@ -140,7 +140,7 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
         "lists": {key: _LISTS[key] for key in flow.lists},
         "written": {key: value for key, value in bundled.items() if isinstance(value, str)},
         "found": {key: value for key, value in bundled.items() if isinstance(value, list)},
-        "quoted": _quoted, "list": _listed,
+        "quoted": _quoted, "list": _listed, "sheets": option_in_language(library.roots, "sheets", language),
         "own_evidence": any('\n    gold_in: "' in source.text for source in sources),
     }  # fmt: skip
     if flow.name == "reading" and not values["rules"]:
