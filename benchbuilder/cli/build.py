@@ -147,6 +147,10 @@ def _unread_notes(report: BuildReport, recipe: Recipe) -> Iterator[str]:
             f"{name}: of {every} sentences and cells, {manifest.rows} are claims that rules can read; "
             f"{every - manifest.rows - unread} fail a check; no rule reads {unread}"
         ]
+        changed = [report.manifests.get(one) for one, other in recipe.steps.items() if other.kind == "false_claims"]
+        counts = [count for one in changed if one for *_, reason, count in one.counts if reason == "needs_model"]
+        if counts:
+            lines.append(f"no rule makes a false claim of {count_phrase(sum(counts), 'claim')} (needs_model)")
         if any(reason == "needs_model" for made in report.manifests.values() for _, _, reason, _ in made.counts):
             quote = f"benchbuild plan recipe={recipe.name} model=openai model.name=gpt-4o-mini"
             lines.append(f"a model would read claims of every paragraph besides, at a cost that this quotes: {quote}")

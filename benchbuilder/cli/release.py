@@ -37,8 +37,9 @@ def print_release(release: Release, console: Console) -> None:
         print_line(console, f"{held} {display_path(release.private_folder)}: keep a copy of this folder, publish none")
     for refusal in release.refusals:
         print_line(console, f"released despite: {refusal}")
-    print_line(console, f"next: read {display_path(release.folder / 'README.md')}, then benchbuild publish --dry-run "
-               f"{display_path(release.folder)}")  # fmt: skip
+    target = "" if record.repository else " --repository OWNER/NAME"
+    folder, card = display_path(release.folder), display_path(release.folder / "README.md")
+    print_line(console, f"next: read {card}, then benchbuild publish --dry-run{target} {folder}")
 
 
 def split_version(words: list[str]) -> tuple[str, list[str]]:

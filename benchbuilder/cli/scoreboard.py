@@ -63,7 +63,7 @@ def print_scoreboard(console: Console, board: Scoreboard, receipts: Sequence[Rec
     for part in _parts(columns, width - _NARROWEST):
         console.print(_table(board, part), width=width)
         say()
-    for about in filter(None, (column.about for column in columns)):
+    for about in dict.fromkeys(column.about for column in columns if column.about):
         say(about)
     say("in parentheses: the interval over item families")
     for note in board.notes(page_texts(DEFAULT_LANGUAGE)):
@@ -146,8 +146,9 @@ def _abstentions(board: Scoreboard) -> list[_Column]:
     columns: list[_Column] = []
     for table in board.abstentions:
         names = [score.system.display_name for score in board.scores]
+        form = f"{table.title.rpartition(' ')[2]}\n" if len(board.abstentions) > 1 else ""
         columns += [
-            _Column(head, [_share(table.cell(name, key)) for name in names], about)
+            _Column(form + head, [_share(table.cell(name, key)) for name in names], about)
             for key, head, about in (
                 ("attempted", "right of\nattempted %", "right of attempted: without abstentions, refusals and silence"),
                 ("abstention", "abstained\n%", "abstained: answers that say they do not know, and refusals, of all"),

@@ -22,7 +22,7 @@ _DASH = re.compile(r"\A[^\d\s,;，；、()（）]{0,3}\s*[~〜～\-–—－−]
 _YEARS = range(1000, 2200)
 _SMALL = 12
 """Whole numbers up to here change by a few units, larger ones by a factor."""
-NumberFault = Literal["no_number", "vague_number", "in_gold"]
+NumberFault = Literal["no_number", "unbounded_number", "vague_number", "in_gold"]
 
 
 class NumberLimit(Spec):
@@ -140,10 +140,11 @@ def change_number(
     (the paragraph that the text rests on).
     """
     context = context or NumberContext()
-    numbers = [found for found in _numbers(text, rules, context) if context.may_change(found[0], text)]
+    every = list(_numbers(text, rules, context))
+    numbers = [found for found in every if context.may_change(found[0], text)]
     exact = [span for span, is_exact in numbers if is_exact]
     if not exact:
-        return "vague_number" if numbers else "no_number"
+        return "vague_number" if numbers else "unbounded_number" if every else "no_number"
     draw = random.Random(seed)
     draw.shuffle(exact)
     written = rules.written_words()

@@ -173,6 +173,7 @@ GUIDE = """# Hut rules
 ## Water
 
 Water must be boiled for 3 minutes. It tastes good. The tank should be cleaned every 4 weeks. Children love water.
+Do not leave wet boots in the hall for more than 60 minutes.
 
 | Tank | Litres |
 | --- | --- |
@@ -191,7 +192,8 @@ def test_a_guideline_becomes_items_and_says_what_no_rule_could_read(
     assert capsys.readouterr().out.rstrip().endswith("next: benchbuild build recipe=hut")
     assert main(["build", "recipe=hut"]) == 0
     said = capsys.readouterr().out
-    assert "of 6 sentences and cells, 4 are claims that rules can read; 0 fail a check; no rule reads 2" in said
+    assert "of 7 sentences and cells, 5 are claims that rules can read; 0 fail a check; no rule reads 2" in said
+    assert "no rule makes a false claim of 1 claim (needs_model)" in said
     quote = next(line for line in said.splitlines() if "benchbuild plan" in line).partition("benchbuild ")[2]
     items = [json.loads(line) for line in Path("builds/hut/items.jsonl").read_text("utf-8").splitlines()]
     asked = {item["question"].partition("? “")[2][:-1]: item["expected"] for item in items}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchbuilder.steps.language.changed_numbers import ChangedNumber, NumberChanges, change_number
+from benchbuilder.steps.language.changed_numbers import ChangedNumber, NumberChanges, NumberContext, change_number
 
 RULES = NumberChanges.model_validate(
     {
@@ -75,3 +75,11 @@ def test_values_that_the_paragraph_has_are_not_taken():
 
 def test_the_same_seed_makes_the_same_change():
     assert change_number("每日3次。", "", RULES, "a") == change_number("每日3次。", "", RULES, "a")
+
+
+def test_a_number_that_the_sentence_sets_no_bound_for_is_said_to_be_there():
+    """A dose that is only named may be one of several: another number need not be wrong."""
+    context = NumberContext(asserted=["每日$"])
+    assert isinstance(change_number("每日3次。", "", RULES, "1", context), ChangedNumber)
+    assert change_number("服药3次。", "", RULES, "1", context) == "unbounded_number"
+    assert change_number("多喝水。", "", RULES, "1", context) == "no_number"
