@@ -41,6 +41,22 @@ def test_questions_with_many_right_answers_need_their_options_in_english() -> No
     assert first_match(patterns, "Why do infants need vitamin K?") is None
 
 
+@pytest.mark.parametrize(
+    ("language", "shown", "alone"),
+    [
+        ("de", "Welche dieser Impfungen schützt vor Wundstarrkrampf?", "Welche Impfung schützt vor Wundstarrkrampf?"),
+        ("pt", "Qual destas cidades é a capital do Ceará?", "Qual cidade é a capital do Ceará?"),
+        ("fr", "Laquelle de ces villes est la capitale ?", "Quelle ville est la capitale ?"),
+        ("en", "Which of these cities is the capital?", "What is the capital?"),
+    ],
+)
+def test_which_of_these_needs_its_options(language: str, shown: str, alone: str) -> None:
+    words = yaml.safe_load((BUNDLED / f"{language}.yaml").read_text(encoding="utf-8"))["options_named"]
+    patterns = FormsSpec(options_named=words).options_named
+    assert first_match(patterns, shown) is not None
+    assert first_match(patterns, alone) is None
+
+
 def test_an_unknown_place_is_named() -> None:
     ((key, message),) = problems("forms.cloze='{left} {right} {middle}?'")
     assert key == "forms.cloze"
