@@ -2,7 +2,8 @@ from .analysis.answered import AnsweredItems as AnsweredItems
 from .analysis.files import ANALYSIS_PAGE as ANALYSIS_PAGE
 from .analysis.files import analysis_data as analysis_data
 from .analysis.files import write_analysis as write_analysis
-from .analysis.items import wilson_interval as wilson_interval
+from .analysis.item_sections import TO_EXPERTS as TO_EXPERTS
+from .analysis.item_sections import wilson_interval as wilson_interval
 from .analysis.plan import ItemPlan as ItemPlan
 from .analysis.read_answers import systems_of_sample as systems_of_sample
 from .analysis.run import Analysis as Analysis
@@ -11,7 +12,6 @@ from .analysis.run import plan_answers as plan_answers
 from .analysis.scoreboard import Scoreboard as Scoreboard
 from .analysis.scoreboard import SystemScore as SystemScore
 from .analysis.scoreboard import evaluation_scoreboard as evaluation_scoreboard
-from .analysis.to_experts import TO_EXPERTS as TO_EXPERTS
 from .audit.against import TextChecks as TextChecks
 from .audit.against import check_texts as check_texts
 from .audit.build_auditor import AUDIT_VERSION as AUDIT_VERSION

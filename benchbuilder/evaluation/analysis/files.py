@@ -12,10 +12,10 @@ import numpy as np
 
 from benchbuilder.core import cells_of, write_atomically
 from benchbuilder.evaluation.analysis.answered import AnsweredItems
+from benchbuilder.evaluation.analysis.item_sections import TO_EXPERTS, ItemsForExperts
 from benchbuilder.evaluation.analysis.page.page import analysis_page
 from benchbuilder.evaluation.analysis.run import Analysis
 from benchbuilder.evaluation.analysis.section import plain_cell, plain_data
-from benchbuilder.evaluation.analysis.to_experts import TO_EXPERTS, ItemsForExperts
 from benchbuilder.exporters import csv_table, report_settings, write_pages
 
 ANALYSIS_PAGE = "analysis.html"

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from benchbuilder.core import Item, split_characters
+from benchbuilder.evaluation.analysis.item_sections import ItemsForExperts, WrongAnswerTable
 from benchbuilder.evaluation.analysis.page.parts import AnalysisFigure, AnalysisFrame, AnalysisPart
-from benchbuilder.evaluation.analysis.to_experts import ItemsForExperts
-from benchbuilder.evaluation.analysis.wrong_answers import WrongAnswerTable
 from benchbuilder.exporters import ChartDot, ChartRow, ReportEntry, entry_of, row_chart, visible_text
 
 MOST_ITEMS = 40

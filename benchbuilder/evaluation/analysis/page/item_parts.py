@@ -11,14 +11,12 @@ from markupsafe import Markup
 
 from benchbuilder.core import Floats
 from benchbuilder.evaluation.analysis.answered import Bools
-from benchbuilder.evaluation.analysis.difficulty import DifficultyScale
+from benchbuilder.evaluation.analysis.difficulty import DifficultyScale, ItemSubset
 from benchbuilder.evaluation.analysis.groups import GroupComparison, GroupDifferences
-from benchbuilder.evaluation.analysis.items import FLAGS, ItemTable
+from benchbuilder.evaluation.analysis.item_sections import FLAGS, ItemTable
+from benchbuilder.evaluation.analysis.page.charts import ItemMap, MapTexts, MarkedItem, curve_chart, scale_chart
 from benchbuilder.evaluation.analysis.page.experts import ReturnedItem
-from benchbuilder.evaluation.analysis.page.item_map import ItemMap, MapTexts, MarkedItem
 from benchbuilder.evaluation.analysis.page.parts import MOST_ROWS, AnalysisFigure, AnalysisFrame, AnalysisPart
-from benchbuilder.evaluation.analysis.page.scale_chart import curve_chart, scale_chart
-from benchbuilder.evaluation.analysis.subset import ItemSubset
 from benchbuilder.evaluation.results.context import CellValue, table_columns
 from benchbuilder.exporters import ChartDot, ChartRow, ResultTable, Series, TableColumn, column_chart, row_chart
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchbuilder.core import PageTexts
-from benchbuilder.evaluation.analysis.items import ItemTable
+from benchbuilder.evaluation.analysis.item_sections import ItemsForExperts, ItemTable
 from benchbuilder.evaluation.analysis.page.experts import (
     attracting_answers,
     experts_part,
@@ -15,12 +15,15 @@ from benchbuilder.evaluation.analysis.page.experts import (
     wrong_answers_part,
 )
 from benchbuilder.evaluation.analysis.page.item_parts import difficulty_part, groups_part, map_part, subset_part
-from benchbuilder.evaluation.analysis.page.model_parts import consistency_part, forms_part, ranks_part
+from benchbuilder.evaluation.analysis.page.model_parts import (
+    consistency_part,
+    forms_part,
+    plan_part,
+    ranks_part,
+    wordings_part,
+)
 from benchbuilder.evaluation.analysis.page.parts import AnalysisFrame
-from benchbuilder.evaluation.analysis.page.plan_part import plan_part
-from benchbuilder.evaluation.analysis.page.wording_part import wordings_part
 from benchbuilder.evaluation.analysis.run import Analysis
-from benchbuilder.evaluation.analysis.to_experts import ItemsForExperts
 from benchbuilder.evaluation.results import PACKAGES
 from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS
 from benchbuilder.exporters import ChartColours, LanguageLink, name_in_language, render_html
