@@ -14,12 +14,12 @@ from .analysis.scoreboard import SystemScore as SystemScore
 from .analysis.scoreboard import evaluation_scoreboard as evaluation_scoreboard
 from .audit.against import TextChecks as TextChecks
 from .audit.against import check_texts as check_texts
-from .audit.build_auditor import AUDIT_VERSION as AUDIT_VERSION
-from .audit.build_auditor import BuildAuditor as BuildAuditor
+from .audit.built import AUDIT_VERSION as AUDIT_VERSION
 from .audit.built import AuditOfTask as AuditOfTask
+from .audit.built import BuildAuditor as BuildAuditor
 from .audit.built import audit_of_file as audit_of_file
 from .audit.built import audits_of_build as audits_of_build
-from .audit.exposure.findings import ExposureFinding as ExposureFinding
+from .audit.exposure.run import ExposureFinding as ExposureFinding
 from .audit.exposure.run import ExposurePlan as ExposurePlan
 from .audit.exposure.run import exposure_of_build as exposure_of_build
 from .audit.exposure.run import exposure_step as exposure_step
@@ -76,7 +76,7 @@ from .judge_training.storage import clean_judge_folders as clean_judge_folders
 from .judge_training.storage import judge_spec as judge_spec
 from .judge_training.storage import load_validation_run as load_validation_run
 from .judge_training.train import train_judge as train_judge
-from .judge_training.untrained import validation_run_from_scores as validation_run_from_scores
+from .judge_training.train import validation_run_from_scores as validation_run_from_scores
 from .judges.asking import ChatJudge as ChatJudge
 from .judges.asking import ChatJudgeSpec as ChatJudgeSpec
 from .judges.base import AskingJudge as AskingJudge

@@ -7,8 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import groupby
+from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchbuilder.evaluation.audit.estimator import HeldOutRidge, fold_numbers
 from benchbuilder.evaluation.audit.family_bootstrap import family_draws
@@ -20,7 +22,6 @@ from benchbuilder.evaluation.audit.findings import (
     AuditSettings,
     AuditWord,
 )
-from benchbuilder.evaluation.audit.permutation import Labels, PermutationDraws, family_p_values, single_p
 
 Z_SEEN = 1.6449 + 0.8416
 """Quantiles of .95 (the level) and of .80 (how often the leak would be seen)."""
@@ -208,3 +209,93 @@ def _unmeasured(check: AuditCheck, why: str) -> AuditFinding:
         gates=check.gates,
         why=why,
     )
+
+
+Labels = NDArray[np.int8]
+_FLOOR = 0.005
+"""The least sd by which an excess is divided; see `family_p_values`."""
+_EQUAL = 1e-9
+
+
+class PermutationDraws:
+    """Random numbers for each family: permutation b of one check belongs to permutation b of all others.
+
+    So the largest score over all checks has the distribution that their overlap gives it. A family that is turned round
+    is turned round in every target and scope. Exchanges agree between scopes, but not between targets: verdict and
+    truth of single questions differ by a form that is drawn. Drawn apart they count as independent, which can only
+    make p larger.
+    """
+
+    def __init__(self, families: Sequence[str], permutations: int, seed: int) -> None:
+        self._names = sorted(set(families))
+        self._row = {name: row for row, name in enumerate(self._names)}
+        self._seed = seed
+        self.permutations = permutations
+        self._turning = self._numbers(0)
+        self._exchanging: dict[str, NDArray[np.float32]] = {}
+
+    def labels(self, target: str, labels: Labels, codes: Integers, names: Sequence[str]) -> Labels:
+        """The 0/1 `labels` of items in columns, one per permutation; `codes` are the places of families in `names`."""
+        if target not in self._exchanging:
+            self._exchanging[target] = self._numbers(1 + crc32(target.encode()))
+        rows = [self._row[name] for name in names]
+        sizes = np.bincount(codes, minlength=len(names))
+        yes = np.bincount(codes, labels, minlength=len(names)).astype(np.int64)
+        drawn = np.repeat(labels[:, None], self.permutations, axis=1)
+        balanced = 2 * yes == sizes
+        drawn ^= ((self._turning[rows] < 0.5) & balanced[:, None])[codes]
+        single = (yes == 0) | (yes == sizes)
+        numbers = self._exchanging[target][rows]
+        for size in np.unique(sizes[single]):
+            chosen = np.flatnonzero(single & (sizes == size))
+            swapped = _exchange((yes[chosen] > 0).astype(np.int8), numbers[chosen])
+            place = np.searchsorted(chosen, codes)
+            place[place == len(chosen)] = 0
+            own = chosen[place] == codes
+            drawn[own] = swapped[place[own]]
+        for family in np.flatnonzero(~single & ~balanced):
+            own = np.flatnonzero(codes == family)
+            random = np.random.default_rng([self._seed, 2, crc32(target.encode()), self._row[names[int(family)]]])
+            drawn[own] = _exchange(labels[own], random.random((len(own), self.permutations), np.float32))
+        return drawn
+
+    def _numbers(self, stream: int) -> NDArray[np.float32]:
+        return np.random.default_rng([self._seed, 1, stream]).random((len(self._names), self.permutations), np.float32)
+
+    def sides(self, codes: Integers, names: Sequence[str]) -> Labels:
+        """Which side of each pair is right, per permutation: 1 as it is, 0 turned round."""
+        return (self._turning[[self._row[name] for name in names]] >= 0.5).astype(np.int8)[codes]
+
+
+def single_p(observed: float, permuted: Reals) -> float:
+    """(1 + the number of permutations that score at least as much) / (1 + the number of permutations)."""
+    return (1 + int((permuted >= observed - _EQUAL).sum())) / (1 + len(permuted))
+
+
+def family_p_values(observed: Reals, permuted: Reals) -> Reals:
+    """p of each check over all checks together, by Westfall and Young's largest standardised excess.
+
+    `permuted` has one row per check. The mean and the sd of a check are over its permutations and the observed score,
+    so that the observed one is exchangeable with them. An sd below 0.005 counts as 0.005: half a point is no leak, and
+    a check that nearly always scores the same would otherwise dominate with a tiny jump.
+    """
+    if not len(observed):
+        return np.zeros(0)
+    everything = np.column_stack([observed, permuted])
+    spread = np.maximum(everything.std(axis=1, keepdims=True), _FLOOR)
+    excess = (everything - everything.mean(axis=1, keepdims=True)) / spread
+    largest = excess[:, 1:].max(axis=0)
+    reached = (largest[None, :] >= excess[:, :1] - _EQUAL).sum(axis=1)
+    return (1 + reached) / (1 + permuted.shape[1])
+
+
+def _exchange(labels: Labels, numbers: NDArray[np.float32]) -> Labels:
+    """As many ones as in `labels`, in each column where `numbers` are smallest."""
+    ones = int(labels.sum())
+    drawn = np.zeros(numbers.shape, np.int8)
+    if ones == len(labels):
+        drawn[:] = 1
+    elif ones:
+        smallest = np.argpartition(numbers, ones - 1, axis=0)[:ones]
+        np.put_along_axis(drawn, smallest, np.int8(1), axis=0)
+    return drawn

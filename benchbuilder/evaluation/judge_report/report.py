@@ -61,7 +61,7 @@ from benchbuilder.evaluation.judge_training.predictions import Prediction, Valid
 from benchbuilder.evaluation.judges.base import AskingJudge
 from benchbuilder.evaluation.published import PublishedJudges
 from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS, table_line
-from benchbuilder.evaluation.stats.errors import check_constant_predictor
+from benchbuilder.evaluation.stats.agreement import check_constant_predictor
 from benchbuilder.evaluation.yaml_files import read_yaml
 from benchbuilder.exporters import (
     LanguageLink,

@@ -29,8 +29,7 @@ from benchbuilder.evaluation.judge_report.probe_spec import (
 )
 from benchbuilder.evaluation.judges.base import Case, Example, ScoringJudge
 from benchbuilder.evaluation.results.context import BootstrapSettings, table_line
-from benchbuilder.evaluation.stats.correlation import partial_correlation_statistic
-from benchbuilder.evaluation.stats.errors import LEAST_SD, check_constant_predictor
+from benchbuilder.evaluation.stats.agreement import LEAST_SD, check_constant_predictor, partial_correlation_statistic
 from benchbuilder.evaluation.stats.intervals import Estimate, bootstrap_estimate, mean_estimate
 from benchbuilder.exporters import ResultTable, TableLine
 from benchbuilder.steps import count_negations, without_negations

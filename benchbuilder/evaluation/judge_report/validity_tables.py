@@ -11,15 +11,13 @@ import numpy as np
 from benchbuilder.core import Floats, measure_agreement, safe_ratio
 from benchbuilder.evaluation.judge_report.held_out import HeldOutAnswers, JudgeReportFrame, group_answers
 from benchbuilder.evaluation.results.context import interval_cell, table_line
-from benchbuilder.evaluation.stats.alternative_annotator import (
+from benchbuilder.evaluation.stats.accuracy import conformal_half_width
+from benchbuilder.evaluation.stats.agreement import rank_agreement
+from benchbuilder.evaluation.stats.human_ceiling import (
     LEAST_HUMANS,
     LEAST_ITEMS,
     AlternativeTestResult,
     alternative_annotator_test,
-)
-from benchbuilder.evaluation.stats.calibration import conformal_half_width
-from benchbuilder.evaluation.stats.correlation import rank_agreement
-from benchbuilder.evaluation.stats.human_ceiling import (
     ceiling_statistic,
     compute_human_ceiling,
     judge_below_ceiling_statistic,

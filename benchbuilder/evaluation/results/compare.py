@@ -18,7 +18,7 @@ from benchbuilder.evaluation.results.columns import ItemValues
 from benchbuilder.evaluation.results.context import BootstrapSettings, ResultsFrame, estimate_cell, table_line
 from benchbuilder.evaluation.results.means import ranked_systems
 from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, ScoredAspect
-from benchbuilder.evaluation.stats.correlation import pearson_statistic, r_squared_statistic
+from benchbuilder.evaluation.stats.agreement import pearson_statistic, r_squared_statistic
 from benchbuilder.evaluation.stats.intervals import DifferenceEstimate, bootstrap_estimates, paired_mean_difference
 from benchbuilder.evaluation.stats.statistic import cluster_codes
 from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine

@@ -18,7 +18,7 @@ from benchbuilder.evaluation.judges.neural.learner import EncodedExamples, Learn
 from benchbuilder.evaluation.judges.neural.libraries import TRAINER, ComputePlace, computing
 from benchbuilder.evaluation.judges.neural.processes import is_main, launched, train_together
 from benchbuilder.evaluation.judges.neural.spec import NeuralSpec
-from benchbuilder.evaluation.stats.errors import check_constant_predictor
+from benchbuilder.evaluation.stats.agreement import check_constant_predictor
 
 CHECK_SAMPLE_SIZE = 256
 """Training examples that are scored to detect a constant predictor, if no examples choose the epoch."""
