@@ -127,6 +127,7 @@ from .parsing.verdicts import verdict_reader as verdict_reader
 from .plan import Evaluation as Evaluation
 from .plan import asked_items as asked_items
 from .plan import benchmark_items as benchmark_items
+from .plan import check_setting_files as check_setting_files
 from .plan import chooses_model as chooses_model
 from .plan import evaluation_tables as evaluation_tables
 from .plan import judges_folder as judges_folder
@@ -149,7 +150,6 @@ from .scorers.ratings import RatingsScorer as RatingsScorer
 from .scorers.set_answer import SetAnswerSpec as SetAnswerSpec
 from .scorers.similarity import SimilaritySpec as SimilaritySpec
 from .scorers.verdict import VerdictSpec as VerdictSpec
-from .setting_files import check_setting_files as check_setting_files
 from .solvers import ANSWER as ANSWER
 from .solvers import ITEM as ITEM
 from .solvers import EvaluatedModel as EvaluatedModel

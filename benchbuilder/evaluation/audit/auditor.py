@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from benchbuilder.config import AllowedLeak, AuditSpec, read_kind_spec
 from benchbuilder.core import BUILT_IN_KINDS, Item, LengthUnit, create_from_spec
-from benchbuilder.evaluation.audit.boosted import run_boosted_checks
 from benchbuilder.evaluation.audit.features import Integers, Reals, ViewFeatures
 from benchbuilder.evaluation.audit.findings import AuditCheck, AuditFinding, AuditSettings, Target, WordFinding
-from benchbuilder.evaluation.audit.run_checks import run_checks
+from benchbuilder.evaluation.audit.run_checks import run_boosted_checks, run_checks
 from benchbuilder.evaluation.audit.subjects import (
     AuditedBenchmark,
     benchmark_of_build,

@@ -16,7 +16,7 @@ from benchbuilder.config import BootstrapSpec, KindSpec
 from benchbuilder.core import atomic_path
 from benchbuilder.evaluation.published import recipe_published_results
 from benchbuilder.evaluation.results import PACKAGES
-from benchbuilder.evaluation.results.claim_tables import claims_data
+from benchbuilder.evaluation.results.claims import claims_data
 from benchbuilder.evaluation.results.columns import ItemScores
 from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS, ResultsFrame, bootstrap_settings
 from benchbuilder.evaluation.results.costs import (

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchbuilder.core import Floats, safe_ratio
-from benchbuilder.evaluation.stats.ranks import TieGroups
+from benchbuilder.evaluation.stats.agreement import TieGroups
 from benchbuilder.evaluation.stats.statistic import (
+    ROUNDING_TOLERANCE,
+    WHY_NO_VALUE,
     Bools,
     OptionalValues,
     Statistic,
@@ -21,8 +23,6 @@ from benchbuilder.evaluation.stats.statistic import (
 )
 
 DEFAULT_THRESHOLD = 0.5
-ROUNDING_TOLERANCE = 1e-9
-WHY_NO_VALUE = "there is no value"
 WHY_ONE_CLASS = "all targets are on the same side of the threshold"
 
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchbuilder.evaluation.stats import agreement
-from benchbuilder.evaluation.stats.agreement import rank_agreement
-from benchbuilder.evaluation.stats.ranks import TieGroups, discordant_pairs
+from benchbuilder.evaluation.stats.agreement import TieGroups, discordant_pairs, rank_agreement
 
 # --- correlation ---------------------------------------------------------------------------------------------------
 
