@@ -12,12 +12,7 @@ import numpy as np
 
 from benchbuilder.core import Floats, PageTexts
 from benchbuilder.evaluation.analysis.answered import AnalysisNote, AnsweredItems, Codes, Texts
-from benchbuilder.evaluation.analysis.section import (
-    LEAST_MODELS,
-    AnalysisSection,
-    AnalysisSettings,
-    too_few_models,
-)
+from benchbuilder.evaluation.analysis.section import LEAST_MODELS, AnalysisSection, AnalysisSettings, too_few_models
 
 _LEAST_SPREAD = 1e-12
 

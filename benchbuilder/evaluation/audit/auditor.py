@@ -15,11 +15,7 @@ from benchbuilder.core import BUILT_IN_KINDS, Item, LengthUnit, create_from_spec
 from benchbuilder.evaluation.audit.features import Integers, Reals, ViewFeatures
 from benchbuilder.evaluation.audit.findings import AuditCheck, AuditFinding, AuditSettings, Target, WordFinding
 from benchbuilder.evaluation.audit.run_checks import run_boosted_checks, run_checks
-from benchbuilder.evaluation.audit.subjects import (
-    AuditedBenchmark,
-    benchmark_of_build,
-    benchmark_of_items,
-)
+from benchbuilder.evaluation.audit.subjects import AuditedBenchmark, benchmark_of_build, benchmark_of_items
 from benchbuilder.evaluation.audit.targets import (
     SkippedView,
     TargetChecks,

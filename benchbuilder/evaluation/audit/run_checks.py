@@ -17,13 +17,7 @@ from numpy.typing import NDArray
 
 from benchbuilder.evaluation.audit.estimator import HeldOutRidge, fold_numbers
 from benchbuilder.evaluation.audit.features import Integers, Reals
-from benchbuilder.evaluation.audit.findings import (
-    FEWEST_FAMILIES,
-    AuditCheck,
-    AuditFinding,
-    AuditSettings,
-    AuditWord,
-)
+from benchbuilder.evaluation.audit.findings import FEWEST_FAMILIES, AuditCheck, AuditFinding, AuditSettings, AuditWord
 
 Z_SEEN = 1.6449 + 0.8416
 """Quantiles of .95 (the level) and of .80 (how often the leak would be seen)."""

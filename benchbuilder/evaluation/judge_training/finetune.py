@@ -194,10 +194,7 @@ def _write_validation_run(
     if unscored:
         note(f"{count_phrase(unscored, 'held-out answer')} got no readable score, and do not count in any figure")
     note_figures(predictions, note)
-    facts = {
-        "held_out": {**job_facts, "unscored": unscored},
-        "final": {**job_facts, "learned_from": HELD_OUT_PART},
-    }
+    facts = {"held_out": {**job_facts, "unscored": unscored}, "final": {**job_facts, "learned_from": HELD_OUT_PART}}
     write_validated_judge(draft, plan.card(predictions, facts), predictions, plan.split.training, {})
 
 

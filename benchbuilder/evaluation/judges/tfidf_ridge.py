@@ -18,13 +18,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from benchbuilder.core import DataError, Floats, compose_characters, read_json, require_extra, to_half_width
-from benchbuilder.evaluation.judges.base import (
-    Case,
-    Example,
-    JudgeSpec,
-    TrainedJudge,
-    library_versions,
-)
+from benchbuilder.evaluation.judges.base import Case, Example, JudgeSpec, TrainedJudge, library_versions
 
 _ARRAYS, _WORDS = "ridge.npz", "ridge.json"
 _FORMAT = 1

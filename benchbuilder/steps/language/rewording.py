@@ -13,16 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from benchbuilder.config import Spec
-from benchbuilder.core import (
-    LengthUnit,
-    Option,
-    Regex,
-    Table,
-    comparison_key,
-    has_match,
-    rouge_l,
-    split_words,
-)
+from benchbuilder.core import LengthUnit, Option, Regex, Table, comparison_key, has_match, rouge_l, split_words
 
 
 class Rewording(Spec):
