@@ -16,13 +16,12 @@ import time
 from pathlib import Path
 
 import numpy as np
-from benchbuilder.evaluation.analysis.page.page import analysis_page
-from benchbuilder.evaluation.analysis.sections import SECTIONS
 
 from benchbuilder.config import AnalysisSpec, load_recipe
 from benchbuilder.core import Claim, Item, Origin, ProducedBy, Table, page_texts
 from benchbuilder.evaluation.analysis.answered import AnsweredItems, AnsweringSystem, ItemColumns, Texts
-from benchbuilder.evaluation.analysis.run import Analysis
+from benchbuilder.evaluation.analysis.files import analysis_page
+from benchbuilder.evaluation.analysis.run import SECTIONS, Analysis
 from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings
 
 SIZE, QUICK = (200, 5_000), (60, 400)

@@ -27,13 +27,13 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from benchbuilder.evaluation.analysis.sections import SECTIONS
 from explorer_items import grow_step
 
 from benchbuilder.config import LoadedRecipe, load_recipe
 from benchbuilder.core import create_from_spec
 from benchbuilder.evaluation import Analysis, analysis_texts, plan_evaluation, write_analysis
 from benchbuilder.evaluation.analysis.read_answers import answered_items, evaluated_items
+from benchbuilder.evaluation.analysis.run import SECTIONS
 from benchbuilder.evaluation.analysis.section import AnalysisSettings
 from benchbuilder.evaluation.plan import Evaluation
 from benchbuilder.exporters import Exporter

@@ -117,9 +117,7 @@ def _models(analysis: Analysis) -> str:
 
 def _to_experts(analysis: Analysis) -> str:
     """One line for each item that goes back, the most suspicious first: its texts, its evidence, and the figures."""
-    section = analysis.sections["to_experts"]
-    if not isinstance(section, ItemsForExperts):
-        return ""
+    section = analysis.section(ItemsForExperts)
     rows = {row.id: row for row in analysis.rows.find(section.ids.tolist())}
     made_up = dict(zip(analysis.answered.items.ids, _made_up(analysis.answered), strict=True))
     lines: list[str] = []
@@ -174,11 +172,11 @@ def _words(analysis: Analysis) -> str:
 def _tiles(frame: AnalysisFrame) -> Iterator[tuple[str, str]]:
     """How much there is, and how much of it needs a look."""
     t, models = frame.t, frame.models
-    table, back = frame.section("items", ItemTable), frame.section("to_experts", ItemsForExperts)
+    table, back = frame.analysis.section(ItemTable), frame.analysis.section(ItemsForExperts)
     counts = {"models": len(models.systems), "items": len(models.items), "families": models.family_count}
-    if table is not None and table.why is None:
+    if table.why is None:
         counts["flagged"] = int((table.flags != "").sum())
-    if back is not None and back.why is None:
+    if back.why is None:
         counts["back"] = len(back.ids)
     for name, n in counts.items():
         yield t.number(n), t(f"analysis.page.tile_{name}", n=n)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from benchbuilder.config import LoadedRecipe
 from benchbuilder.core import DataError, Item, PageTexts, Table
@@ -22,6 +22,8 @@ from benchbuilder.evaluation.benchmark import folder_of_benchmark
 from benchbuilder.evaluation.plan import Evaluation, asked_items, plan_evaluation
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
 from benchbuilder.pipeline import Store
+
+_Section = TypeVar("_Section", bound=AnalysisSection)
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,10 @@ class Analysis:
     def task(self) -> str:
         """The task; empty in a recipe without tasks."""
         return self.answered.task
+
+    def section(self, kind: type[_Section]) -> _Section:
+        """What the section of this kind found."""
+        return next(found for found in self.sections.values() if isinstance(found, kind))
 
     def notes(self, t: PageTexts) -> list[str]:
         """What the figures rest on, and what was left out."""

@@ -42,11 +42,9 @@ _ROW, _DOT = 24.0, 6.0
 _MOST_TICKS = 8
 
 
-def ranks_part(frame: AnalysisFrame) -> AnalysisPart | None:
+def ranks_part(frame: AnalysisFrame) -> AnalysisPart:
     """The ranks of models with their intervals, and the places that they share."""
-    t, found = frame.t, frame.section("ranks", ModelRanks)
-    if found is None:
-        return None
+    t, found = frame.t, frame.analysis.section(ModelRanks)
     title = t("analysis.page.ranks")
     if found.why is not None:
         return AnalysisPart("ranks", title, sentences=found.sentences(t))
@@ -86,11 +84,9 @@ def _rank_ticks(count: int) -> list[int]:
     return [1, *(rank for rank in range(step, count, step) if 1 < rank <= count - 0.75 * step), count]
 
 
-def consistency_part(frame: AnalysisFrame) -> AnalysisPart | None:
+def consistency_part(frame: AnalysisFrame) -> AnalysisPart:
     """How many families each model knows whole, in part, not at all, or answers against itself."""
-    t, found = frame.t, frame.section("consistency", Consistency)
-    if found is None:
-        return None
+    t, found = frame.t, frame.analysis.section(Consistency)
     title = t("analysis.page.consistency")
     if found.why is not None:
         return AnalysisPart("consistency", title, sentences=found.sentences(t))
@@ -178,11 +174,9 @@ def _consistency_table(frame: AnalysisFrame, models: Sequence[ModelConsistency],
     )  # fmt: skip
 
 
-def forms_part(frame: AnalysisFrame) -> AnalysisPart | None:
+def forms_part(frame: AnalysisFrame) -> AnalysisPart:
     """The means of each model by the form of items."""
-    t, found = frame.t, frame.section("forms", FormSpread)
-    if found is None:
-        return None
+    t, found = frame.t, frame.analysis.section(FormSpread)
     title = t("analysis.page.forms")
     if found.why is not None:
         return AnalysisPart("forms", title, sentences=found.sentences(t))
@@ -262,11 +256,9 @@ _VARIANCE = {"of_item": "c0", "of_wording": "c5", "of_both": "c4", "of_sampling"
 _EXAMPLE = 70
 
 
-def wordings_part(frame: AnalysisFrame) -> AnalysisPart | None:
+def wordings_part(frame: AnalysisFrame) -> AnalysisPart:
     """The mean of each model in each wording, and what its answers vary with."""
-    t, found = frame.t, frame.section("wordings", WordingEffects)
-    if found is None:
-        return None
+    t, found = frame.t, frame.analysis.section(WordingEffects)
     title, said = t("analysis.page.wordings"), found.sentences(t)
     if found.why is not None:
         return AnalysisPart("wordings", title, sentences=said)
