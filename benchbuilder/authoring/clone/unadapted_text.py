@@ -16,13 +16,7 @@ import yaml
 from benchbuilder.authoring.clone.copying import EXAMPLES
 from benchbuilder.authoring.clone.parts import SHARED_GROUPS
 from benchbuilder.authoring.clone.provenance import OriginRecord, find_origin_record, sha256_of
-from benchbuilder.authoring.clone.text_lines import (
-    StemFinder,
-    TermFinder,
-    TextLines,
-    first_line_in,
-    read_text_lines,
-)
+from benchbuilder.authoring.clone.text_lines import StemFinder, TermFinder, TextLines, first_line_in, read_text_lines
 from benchbuilder.config import (
     CardSpec,
     LoadedRecipe,

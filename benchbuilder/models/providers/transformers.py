@@ -24,12 +24,7 @@ from benchbuilder.models.providers.chat import (
     unwrap_reply,
     wrap_messages,
 )
-from benchbuilder.models.providers.local_engine import (
-    Architecture,
-    GeneratedTokens,
-    LocalEngine,
-    WeightsSource,
-)
+from benchbuilder.models.providers.local_engine import Architecture, GeneratedTokens, LocalEngine, WeightsSource
 from benchbuilder.models.providers.weights_digest import file_sha256, weights_sha256
 
 HUB_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$"
