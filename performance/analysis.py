@@ -20,10 +20,9 @@ import numpy as np
 from benchbuilder.config import AnalysisSpec, load_recipe
 from benchbuilder.core import Claim, Item, Origin, ProducedBy, Table, page_texts
 from benchbuilder.evaluation.analysis.answered import AnsweredItems, AnsweringSystem, ItemColumns, Texts
-from benchbuilder.evaluation.analysis.page.page import analysis_page
-from benchbuilder.evaluation.analysis.run import Analysis
+from benchbuilder.evaluation.analysis.files import analysis_page
+from benchbuilder.evaluation.analysis.run import SECTIONS, Analysis
 from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings
-from benchbuilder.evaluation.analysis.sections import SECTIONS
 
 SIZE, QUICK = (200, 5_000), (60, 400)
 SECONDS, MEGABYTES = 60.0, 2_000.0

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from benchbuilder.evaluation.audit.auditor import audit_words
 from benchbuilder.evaluation.audit.features import ViewFeatures, category_rows, joined, signed_rows, sparse_rows
 from benchbuilder.evaluation.audit.findings import AuditCheck, AuditSettings
 from benchbuilder.evaluation.audit.run_checks import run_checks
-from benchbuilder.evaluation.audit.word_test import audit_words
 
 SIZES, QUICK = (2_000, 10_000), (400,)
 TARGETS = {2_000: 20.0, 10_000: 120.0}

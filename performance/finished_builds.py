@@ -33,8 +33,8 @@ from benchbuilder.config import LoadedRecipe, load_recipe
 from benchbuilder.core import create_from_spec
 from benchbuilder.evaluation import Analysis, analysis_texts, plan_evaluation, write_analysis
 from benchbuilder.evaluation.analysis.read_answers import answered_items, evaluated_items
+from benchbuilder.evaluation.analysis.run import SECTIONS
 from benchbuilder.evaluation.analysis.section import AnalysisSettings
-from benchbuilder.evaluation.analysis.sections import SECTIONS
 from benchbuilder.evaluation.plan import Evaluation
 from benchbuilder.exporters import Exporter
 from benchbuilder.pipeline import Store, finished_build

@@ -22,7 +22,7 @@ from benchbuilder.core import BenchbuilderError, EndOfFile, Kept, find_kind, rea
 from benchbuilder.evaluation.baselines.people import _file_answers
 from benchbuilder.evaluation.baselines.recorded import _read
 from benchbuilder.evaluation.judge_training.score_file import read_records
-from benchbuilder.evaluation.scorers.rating_rows import ratings_in_file
+from benchbuilder.evaluation.scorers.ratings import ratings_in_file
 from benchbuilder.publishing.errata.reports import read_reports
 from benchbuilder.publishing.release.record import read_record
 from benchbuilder.publishing.release.submissions import read_submission

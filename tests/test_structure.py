@@ -46,10 +46,10 @@ OWN_OPENER = {
         authoring/clone/plugin_skeleton.py authoring/starter/language_table.py cli/completed_words.py
         config/composition_cache.py core/text/languages.py core/text/page_texts.py:_bundled core/text/plurals.py
         core/text/punctuation.py explorer/site/write_site.py pipeline/other_language.py
-        publishing/harnesses/reader_source.py publishing/release/scorecard/criteria.py
+        publishing/harnesses/reader_source.py publishing/release/scorecard/scorecard.py
         retrieval/tokenizers/jieba_data.py steps/swapping/spec.py web/serving.py""",
     "files of the system": """
-        explorer/reading/build_lock.py models/gateway/process_owner.py pipeline/memory.py""",
+        explorer/reading/build_summaries.py models/gateway/process_owner.py pipeline/memory.py""",
     "a log, opened with flags of its own": "cli/repeat.py",
     "files that the same process wrote": """
         exporters/shuffled_rows.py models/gateway/salvage.py pipeline/shards/worker.py sources/columnar/id_names.py

@@ -1,7 +1,7 @@
 from .clone.clone import Clone as Clone
 from .clone.clone import CloneRequest as CloneRequest
 from .clone.clone import clone_recipe as clone_recipe
-from .clone.overwrite import removed_recipe as removed_recipe
+from .clone.clone import removed_recipe as removed_recipe
 from .clone.plugin_skeleton import SKELETON_SLOTS as SKELETON_SLOTS
 from .clone.plugin_skeleton import distribution_name as distribution_name
 from .clone.plugin_skeleton import plugin_skeleton_files as plugin_skeleton_files

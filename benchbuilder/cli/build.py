@@ -16,11 +16,7 @@ from benchbuilder.authoring import UnadaptedText
 from benchbuilder.cli.label_quality import labels_line
 from benchbuilder.cli.receipts import receipt_lines
 from benchbuilder.cli.remember import remember_build
-from benchbuilder.cli.session import (
-    build_progress,
-    open_session,
-    receipts_if_stopped,
-)
+from benchbuilder.cli.session import build_progress, open_session, receipts_if_stopped
 from benchbuilder.cli.terminal import Terminal, print_line
 from benchbuilder.config import Recipe, RecipeRoot, display_path
 from benchbuilder.core import DEFAULT_LANGUAGE, STATEMENT_FORM, count_phrase, page_texts, public_path

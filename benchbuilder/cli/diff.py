@@ -14,14 +14,7 @@ from rich.console import Console
 
 from benchbuilder.authoring import find_origin_record
 from benchbuilder.cli.terminal import print_line
-from benchbuilder.config import (
-    KeyChange,
-    LoadedRecipe,
-    file_changes,
-    find_roots,
-    load_recipe,
-    recipe_key_changes,
-)
+from benchbuilder.config import KeyChange, LoadedRecipe, file_changes, find_roots, load_recipe, recipe_key_changes
 from benchbuilder.core import Problem, RecipeError, count_phrase, head_excerpt
 from benchbuilder.pipeline import BenchmarkDifferences, BuiltBenchmark, compare_builds
 

@@ -31,13 +31,7 @@ from benchbuilder.authoring import (
     write_plugin_skeleton,
 )
 from benchbuilder.cli.terminal import print_line
-from benchbuilder.config import (
-    OPEN_PLACE,
-    check_content,
-    display_path,
-    find_roots,
-    recipe_schema,
-)
+from benchbuilder.config import OPEN_PLACE, check_content, display_path, find_roots, recipe_schema
 from benchbuilder.core import (
     BenchbuilderError,
     DataError,

@@ -13,11 +13,7 @@ from urllib.parse import urlsplit
 from rich.console import Console
 
 from benchbuilder.annotation import CLAIMS_PROJECT
-from benchbuilder.cli.annotation_session import (
-    AnnotationSession,
-    create_rating_projects,
-    open_annotation_session,
-)
+from benchbuilder.cli.annotation_session import AnnotationSession, create_rating_projects, open_annotation_session
 from benchbuilder.cli.session import Session, open_session, progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.core import DEFAULT_LANGUAGE, DataError, Problem, RecipeError, count_phrase, imports_of, page_texts

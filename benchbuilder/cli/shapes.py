@@ -8,11 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.authoring import (
-    asked_facts,
-    render_pairs,
-    state_pairs_step,
-)
+from benchbuilder.authoring import asked_facts, render_pairs, state_pairs_step
 from benchbuilder.cli.session import open_session, progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, bundled_folder, display_path, open_casing
@@ -80,8 +76,7 @@ def _print_next(loaded: LoadedRecipe, spec: StatePairsSpec, console: Console) ->
     print_line(console, f"wrote {display_path(spec.pairs.file)}; next, if you want statements besides the other forms:")
     print_line(console, "  1. write the statement of two questions of a shape, with the answer in it word for word")
     print_line(
-        console,
-        f"  2. benchbuild stem-shapes recipe={loaded.recipe.name}   shows what rules of these make of others",
+        console, f"  2. benchbuild stem-shapes recipe={loaded.recipe.name}   shows what rules of these make of others"
     )
 
 

@@ -28,11 +28,7 @@ from benchbuilder.annotation import (
     read_user_table,
     row_decisions,
 )
-from benchbuilder.cli.annotation_session import (
-    AnnotationSession,
-    create_rating_projects,
-    open_annotation_session,
-)
+from benchbuilder.cli.annotation_session import AnnotationSession, create_rating_projects, open_annotation_session
 from benchbuilder.cli.label_quality import print_quality
 from benchbuilder.cli.session import open_session, split_names
 from benchbuilder.cli.terminal import print_line

@@ -197,7 +197,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "evidence_overlap": "benchbuilder.evaluation.audit.views.facts:EvidenceOverlapView",
         "together": "benchbuilder.evaluation.audit.views.facts:TogetherView",
         "relatedness": "benchbuilder.evaluation.audit.views.facts:RelatednessView",
-        "all": "benchbuilder.evaluation.audit.views.combined:AllView",
+        "all": "benchbuilder.evaluation.audit.views.interactions:AllView",
         "all_interactions": "benchbuilder.evaluation.audit.views.interactions:AllInteractionsView",
     },
     "executor": {"local": "benchbuilder.pipeline.executors.local:LocalExecutor"},

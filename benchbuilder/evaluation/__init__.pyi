@@ -2,7 +2,8 @@ from .analysis.answered import AnsweredItems as AnsweredItems
 from .analysis.files import ANALYSIS_PAGE as ANALYSIS_PAGE
 from .analysis.files import analysis_data as analysis_data
 from .analysis.files import write_analysis as write_analysis
-from .analysis.items import wilson_interval as wilson_interval
+from .analysis.item_sections import TO_EXPERTS as TO_EXPERTS
+from .analysis.item_sections import wilson_interval as wilson_interval
 from .analysis.plan import ItemPlan as ItemPlan
 from .analysis.read_answers import systems_of_sample as systems_of_sample
 from .analysis.run import Analysis as Analysis
@@ -11,15 +12,14 @@ from .analysis.run import plan_answers as plan_answers
 from .analysis.scoreboard import Scoreboard as Scoreboard
 from .analysis.scoreboard import SystemScore as SystemScore
 from .analysis.scoreboard import evaluation_scoreboard as evaluation_scoreboard
-from .analysis.to_experts import TO_EXPERTS as TO_EXPERTS
 from .audit.against import TextChecks as TextChecks
 from .audit.against import check_texts as check_texts
-from .audit.build_auditor import AUDIT_VERSION as AUDIT_VERSION
-from .audit.build_auditor import BuildAuditor as BuildAuditor
+from .audit.built import AUDIT_VERSION as AUDIT_VERSION
 from .audit.built import AuditOfTask as AuditOfTask
+from .audit.built import BuildAuditor as BuildAuditor
 from .audit.built import audit_of_file as audit_of_file
 from .audit.built import audits_of_build as audits_of_build
-from .audit.exposure.findings import ExposureFinding as ExposureFinding
+from .audit.exposure.run import ExposureFinding as ExposureFinding
 from .audit.exposure.run import ExposurePlan as ExposurePlan
 from .audit.exposure.run import exposure_of_build as exposure_of_build
 from .audit.exposure.run import exposure_step as exposure_step
@@ -76,7 +76,7 @@ from .judge_training.storage import clean_judge_folders as clean_judge_folders
 from .judge_training.storage import judge_spec as judge_spec
 from .judge_training.storage import load_validation_run as load_validation_run
 from .judge_training.train import train_judge as train_judge
-from .judge_training.untrained import validation_run_from_scores as validation_run_from_scores
+from .judge_training.train import validation_run_from_scores as validation_run_from_scores
 from .judges.asking import ChatJudge as ChatJudge
 from .judges.asking import ChatJudgeSpec as ChatJudgeSpec
 from .judges.base import AskingJudge as AskingJudge
@@ -127,6 +127,7 @@ from .parsing.verdicts import verdict_reader as verdict_reader
 from .plan import Evaluation as Evaluation
 from .plan import asked_items as asked_items
 from .plan import benchmark_items as benchmark_items
+from .plan import check_setting_files as check_setting_files
 from .plan import chooses_model as chooses_model
 from .plan import evaluation_tables as evaluation_tables
 from .plan import judges_folder as judges_folder
@@ -149,7 +150,6 @@ from .scorers.ratings import RatingsScorer as RatingsScorer
 from .scorers.set_answer import SetAnswerSpec as SetAnswerSpec
 from .scorers.similarity import SimilaritySpec as SimilaritySpec
 from .scorers.verdict import VerdictSpec as VerdictSpec
-from .setting_files import check_setting_files as check_setting_files
 from .solvers import ANSWER as ANSWER
 from .solvers import ITEM as ITEM
 from .solvers import EvaluatedModel as EvaluatedModel

@@ -22,7 +22,6 @@ from .gateway.budget import ASSUMED_REPLY_TOKENS as ASSUMED_REPLY_TOKENS
 from .gateway.budget import remaining_budget as remaining_budget
 from .gateway.budget import sibling_journals as sibling_journals
 from .gateway.gateway import Gateway as Gateway
-from .gateway.learnt_tokens import mean_reply as mean_reply
 from .gateway.prices import FREE as FREE
 from .gateway.prices import Price as Price
 from .gateway.prices import missing_price_problem as missing_price_problem
@@ -32,6 +31,7 @@ from .gateway.salvage import SalvageReport as SalvageReport
 from .gateway.salvage import salvage_journal as salvage_journal
 from .gateway.token_count import TokenCounter as TokenCounter
 from .gateway.token_count import calibrated_counter as calibrated_counter
+from .gateway.token_count import mean_reply as mean_reply
 from .prompts import Prompt as Prompt
 from .prompts import check_prompt as check_prompt
 from .prompts import find_prompt as find_prompt

@@ -25,8 +25,8 @@ from .cache_key import describe_key_changes as describe_key_changes
 from .cache_key import spec_key_inputs as spec_key_inputs
 from .check import check_recipe as check_recipe
 from .check import require_libraries as require_libraries
-from .check_relations import relation_lines as relation_lines
-from .check_relations import relation_words as relation_words
+from .check_rows import relation_lines as relation_lines
+from .check_rows import relation_words as relation_words
 from .cleaning import OUTPUTS_STATE as OUTPUTS_STATE
 from .cleaning import StoreContents as StoreContents
 from .cleaning import StoredStep as StoredStep

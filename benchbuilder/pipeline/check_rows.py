@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from benchbuilder.config import LoadedRecipe, display_path, parse_key
+from benchbuilder.config import LoadedRecipe, RecipeIndex, display_path, installed_folders, parse_key
 from benchbuilder.core import (
     DataError,
+    Fact,
     Passage,
     Problem,
     Row,
     StepContext,
+    Triple,
+    WordFinder,
+    compose_characters,
+    count_phrase,
     create_from_spec,
+    fold_text,
     language_name,
     show_invisible,
     truncate_text,
+    word_lines,
 )
-from benchbuilder.pipeline.check_relations import relation_warnings
 from benchbuilder.pipeline.check_wiring import WiringCheck, accepts_row_class, step_class_of
 from benchbuilder.pipeline.other_language import other_language
-from benchbuilder.pipeline.text_faults import MARK, TextFault, faults_of
-from benchbuilder.pipeline.unmatched_words import unmatched_words
-from benchbuilder.sources import CleanRule, Source, TableSpec
-from benchbuilder.steps import Step
+from benchbuilder.pipeline.wiring import source_row_class
+from benchbuilder.sources import TEXT_FIXES, CleanRule, Source, TableSpec, TextFix
+from benchbuilder.steps import LISTED_KINDS, RelationNature, RelationWords, Step, relation_natures
 
 _TEXT_ROWS = 200
 """So many rows of each source are read for leftovers."""
@@ -163,3 +171,221 @@ def _unused_rows(loaded: LoadedRecipe, above: dict[str, list[Row]]) -> Iterator[
                 where = str(loaded.origins.origin_of(parse_key(key)))
                 yield Problem(issue.message, key=key, where=where, actual=issue.actual, hint=", ".join(issue.allowed))
                 told.add(issue.message)
+
+
+_RELATION_ROWS = 20_000
+"""So many rows of a source tell what its relations look like."""
+_NAMED = 8
+_SURE, _SINGLE = 20, 0.9
+"""In so many triples, a `functional` relation has one end for at least this share of its concepts."""
+
+
+def relation_words(index: RecipeIndex, language: str) -> RelationWords:
+    """The words for relations in a language: those for all, and its own if there are any."""
+    names = ("relations/standard", f"relations/{language.partition('-')[0]}")
+    return RelationWords.read(path for name in names for path, _ in index.paths_of(name)[:1])
+
+
+def relation_lines(loaded: LoadedRecipe) -> Iterator[str]:
+    """Lines about the relations that the recipe does not list, by source: what each looks like, and what to write."""
+    recipe = loaded.recipe
+    for step, spec in recipe.steps.items():
+        for name, source_spec in recipe.sources.items() if spec.kind == "swap_triple" else ():
+            if source_row_class(recipe, name) is Fact[Triple]:
+                source: Source = create_from_spec("source", source_spec, name, recipe.language)
+                found = [
+                    n for n in _natures(loaded, source.first_rows(_RELATION_ROWS)) if not _is_told(n.relation, spec)
+                ]
+                yield from _lines(name, found, f"steps.{step}.relations")
+
+
+def relation_warnings(loaded: LoadedRecipe, rows: Mapping[str, Sequence[Row]]) -> Iterator[Problem]:
+    """For each source, relations that the recipe calls functional and of which its `rows` show several ends."""
+    for step, spec in loaded.recipe.steps.items():
+        settings: Any = spec
+        functional: tuple[str, ...] = settings.relations.functional if spec.kind == "swap_triple" else ()
+        key = f"steps.{step}.relations.functional"
+        for source, read in rows.items() if functional else ():
+            wrong = [
+                nature
+                for nature in _natures(loaded, read)
+                if nature.relation in functional and nature.triples >= _SURE and nature.single < _SINGLE
+            ]
+            if wrong:
+                message = f"{count_phrase(len(wrong), 'relation')} of {source} should have one right end a concept"
+                shares = ", ".join(f"{nature.relation} ({nature.single:.0%} of its concepts)" for nature in wrong)
+                yield Problem(message, key=key, where=str(loaded.origins.origin_of(parse_key(key))), actual=shares,
+                              hint="take it out of this list: a false statement about it might be true")  # fmt: skip
+
+
+def _natures(loaded: LoadedRecipe, rows: Iterable[Row]) -> list[RelationNature]:
+    triples = [row.payload for row in rows if isinstance(row, Fact) and isinstance(row.payload, Triple)]
+    words = relation_words(RecipeIndex(loaded.roots), loaded.recipe.language) if triples else RelationWords()
+    return relation_natures(triples, words)
+
+
+def _is_told(relation: str, spec: Any) -> bool:
+    """Whether the recipe lists a relation, or lists all that are swapped."""
+    lists: list[tuple[str, ...]] = [getattr(spec.relations, name) for name in type(spec.relations).model_fields]
+    name = compose_characters(relation)
+    names = {name, name.removesuffix(spec.inverse_suffix)}
+    return bool(spec.relations.checkable) or not names.isdisjoint(
+        compose_characters(n) for known in lists for n in known
+    )
+
+
+def _lines(source: str, natures: Sequence[RelationNature], key: str) -> Iterator[str]:
+    if natures:
+        yield f"{source}, relations that the recipe does not list, as they look:"
+    for kind in (*LISTED_KINDS, "checkable"):
+        found = [nature for nature in natures if nature.kind == kind]
+        if found and kind != "checkable":
+            yield f"  {kind}; if that is so, write {key}.{kind}: [{', '.join(nature.relation for nature in found)}]"
+        elif found:
+            yield "  checkable: their facts exchange answers"
+        yield from (f"    {nature}" for nature in found[:_NAMED])
+        if len(found) > _NAMED:
+            yield f"    and {len(found) - _NAMED} more"
+
+
+_POINT = re.compile(r"(?:^|[\s;,，；、。：:])[0-9A-Za-z]{1,3}\Z")
+"""What stands before the bracket of a mark in a list, which need not open: ``a)``."""
+_MARK = re.compile(r"\s*[(（]?([A-Za-z0-9])\s*[.．、:：)）](?![0-9])")
+_CLOSERS = {")": "(", "]": "[", "}": "{", "】": "【", "》": "《", "」": "「"}
+_WIDE = str.maketrans("（）［］｛｝", "()[]{}")
+
+
+@dataclass(frozen=True)
+class TextFault:
+    """A sort of leftover: `what` it is, and the clean-up that mends it (empty: none)."""
+
+    what: str
+    fix: TextFix | Literal[""] = ""
+
+
+CONTROL = TextFault("invisible control characters", "invisible")
+ESCAPE = TextFault("written escapes such as \\n", "escapes")
+TAG = TextFault("HTML tags", "tags")
+ENTITY = TextFault("HTML entities", "entities")
+MOJIBAKE = TextFault("UTF-8 that was read in another encoding", "mojibake")
+LOOKALIKE = TextFault("letters of another script inside Latin words", "lookalikes")
+BRACKET = TextFault("brackets without their partner")
+MARK = TextFault("the letters of options")
+_FIXED = (CONTROL, ESCAPE, TAG, ENTITY, MOJIBAKE, LOOKALIKE)
+
+
+def faults_of(texts: Mapping[str, tuple[str, ...]], *, whole: bool) -> dict[TextFault, tuple[str, str]]:
+    """The leftovers in the texts of a row, each with the name of a text and the part around the leftover.
+
+    What a clean-up changes is a leftover. Without `whole`, the texts are parts of longer ones: brackets may close
+    elsewhere.
+
+    >>> found = faults_of({"question": ("Is it <b>so</b> (or not?",)}, whole=True)
+    >>> [fault.what for fault in found]
+    ['HTML tags', 'brackets without their partner']
+    """
+    tests: dict[TextFault, Callable[[str], int]] = {fault: partial(_changed_at, fault) for fault in _FIXED}
+    if whole:
+        tests[BRACKET] = _odd_bracket_at
+    found: dict[TextFault, tuple[str, str]] = {}
+    for name, text in ((name, part) for name, parts in texts.items() for part in parts):
+        for fault, test in tests.items():
+            if fault not in found and (at := test(text)) >= 0:
+                found[fault] = name, _around(text, at)
+    if _are_marked(options := texts.get("options", ())):
+        found[MARK] = "options", _around(options[0], 0)
+    return found
+
+
+def _changed_at(fault: TextFault, text: str) -> int:
+    """The position of the first character that the clean-up of a fault changes; -1 if it changes none."""
+    fixed = TEXT_FIXES[fault.fix](text) if fault.fix else text
+    if fixed == text:
+        return -1
+    pairs = enumerate(zip(text, fixed, strict=False))
+    return next((at for at, (old, new) in pairs if old != new), min(len(text), len(fixed)))
+
+
+def _odd_bracket_at(text: str) -> int:
+    """The position of the first bracket without a partner; -1 if all have one."""
+    open_at: dict[str, list[int]] = {}
+    for at, mark in enumerate(text.translate(_WIDE)):
+        if mark in _CLOSERS.values():
+            open_at.setdefault(mark, []).append(at)
+        elif mark in _CLOSERS:
+            if opened := open_at.get(_CLOSERS[mark]):
+                opened.pop()
+            elif _POINT.search(text[max(at - 5, 0) : at]) is None:
+                return at
+    return min((at for places in open_at.values() for at in places), default=-1)
+
+
+def _around(text: str, at: int) -> str:
+    start, end = max(at - 40, 0), at + 40
+    return f"{'... ' if start else ''}{text[start:end]}{' ...' if end < len(text) else ''}"
+
+
+def _are_marked(options: tuple[str, ...]) -> bool:
+    """Whether each option begins with its own letter or number."""
+    marks = [match[1].upper() for option in options if (match := _MARK.match(option)) is not None]
+    return len(marks) == len(options) > 1 and "".join(marks) in ("ABCDEFGHIJ"[: len(marks)], "1234567890"[: len(marks)])
+
+
+_MOST = 3
+"""The number of words that a warning names."""
+
+
+def unmatched_words(loaded: LoadedRecipe, above: Mapping[str, Sequence[Row]]) -> Iterator[Problem]:
+    """A warning for each list with words that no step which searches for them finds in the rows `above` it.
+
+    Lists that came with the program are left out: they are made for whole sources.
+    """
+    readers: dict[Path, list[tuple[Any, Sequence[Row]]]] = {}
+    for key, ref in loaded.files:
+        step = key.split(".")[1]
+        if key == f"steps.{step}.words" and above.get(step) and not _is_installed(ref.file):
+            spec: Any = loaded.recipe.steps[step]
+            if getattr(spec, "groups", None) or getattr(spec, "filter_bases", None):
+                readers.setdefault(ref.file, []).append((spec, above[step]))
+    for file, searches in readers.items():
+        lines = word_lines(file)
+        found = set[str]().union(*(_matched(tuple(lines), spec, rows) for spec, rows in searches))
+        count = len({row.id for _, rows in searches for row in rows})
+        missing = [word for word in lines if word not in found]
+        if missing:
+            rest = f", and {len(missing) - _MOST} more" if len(missing) > _MOST else ""
+            whole = all(spec.match != "contains" for spec, _ in searches)
+            plural = "; only whole words count, so a plural is a word of its own" if whole else ""
+            yield Problem(
+                f"{len(missing)} of the {len(lines)} words of the list match nothing in the {count} rows that it reads",
+                where=f"{display_path(file)}:{lines[missing[0]]}",
+                actual=", ".join(f"{word} (line {lines[word]})" for word in missing[:_MOST]) + rest,
+                hint=f"write them as the sources do, or remove them{plural}",
+            )
+
+
+def _matched(words: Sequence[str], spec: Any, rows: Iterable[Row]) -> set[str]:
+    """The words that a step finds in `rows`, by its rule and in the texts that it searches."""
+    tokenizer = create_from_spec("tokenizer", spec.tokenizer) if spec.match == "words" and spec.tokenizer else None
+    if tokenizer is not None:
+        tokenizer.open()
+    finder = WordFinder(words, spec.fold, tokenizer.tokens if tokenizer is not None else None)
+    texts = {text for row in rows for text in _searched(spec, row)}
+    if spec.match == "exact":
+        keys = {fold_text(text, spec.fold) for text in texts}
+        return {word for word in words if fold_text(word, spec.fold) in keys}
+    return set[str]().union(*map(finder.find, texts))
+
+
+def _searched(spec: Any, row: Any) -> Iterator[str]:
+    """The texts of a row that a step searches."""
+    groups: Mapping[str, Sequence[str]] | None = getattr(spec, "groups", None)
+    if groups is None and row.base not in spec.filter_bases:
+        return
+    texts = {"title": (row.title,), "text": (row.text,)} if isinstance(row, Passage) else row.payload.texts()
+    names = texts if groups is None else {name for fields in groups.values() for name in fields}
+    yield from (text for name in names for text in texts.get(name, ()))
+
+
+def _is_installed(file: Path) -> bool:
+    return any(file.is_relative_to(folder) for folder in installed_folders())

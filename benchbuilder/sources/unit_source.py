@@ -6,10 +6,12 @@ from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from benchbuilder.annotation import NoSuchWorksheetError, UnreadableWorkbookError
 from benchbuilder.config import FileRef
 from benchbuilder.core import (
     DataError,
@@ -27,9 +29,17 @@ from benchbuilder.sources.base import UNITS_PER_BATCH, Source, SourceSpec
 from benchbuilder.sources.columnar.columns import ColumnBatch, delimited_columns, parquet_columns, row_columns
 from benchbuilder.sources.columnar.duplicates import DuplicateFinder, UnitBatch, content_digests
 from benchbuilder.sources.formats.cleaning import CellSplitter, ColumnCleaner
-from benchbuilder.sources.formats.delimited import TableDialect, delimited_names, delimited_rows
+from benchbuilder.sources.formats.delimited import (
+    RowCells,
+    TableDialect,
+    delimited_names,
+    delimited_rows,
+    header_names,
+    read_layout,
+    select_columns,
+)
 from benchbuilder.sources.formats.field_paths import is_plain, record_rows, table_columns, table_units
-from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_shape
+from benchbuilder.sources.formats.files import SourceFile, find_files, import_library, wrong_shape
 from benchbuilder.sources.formats.large_json import LARGE_JSON_BYTES, can_split
 from benchbuilder.sources.formats.records import is_json_lines, json_rows, jsonl_rows, parquet_names, parquet_rows
 from benchbuilder.sources.formats.tables import (
@@ -280,7 +290,7 @@ class RowSource(UnitSource[T]):
         if form == "parquet":
             return parquet_names(path, name, key)
         if form == "xlsx":
-            from benchbuilder.sources.formats.workbooks import workbook_names  # loads a large library
+            from benchbuilder.sources.unit_source import workbook_names  # loads a large library
 
             return workbook_names(path, name, self.dialect("csv"), self.spec.sheet)
         return delimited_names(path, name, self.dialect(form)) if form in DELIMITED_FORMATS else []
@@ -291,7 +301,7 @@ class RowSource(UnitSource[T]):
         if form == "parquet":
             return parquet_rows(path, name, key, columns)
         if form == "xlsx":
-            from benchbuilder.sources.formats.workbooks import workbook_rows
+            from benchbuilder.sources.unit_source import workbook_rows
 
             return workbook_rows(path, name, self.dialect("csv"), columns, self.spec.sheet)
         if form in DELIMITED_FORMATS:
@@ -359,3 +369,49 @@ class RowSource(UnitSource[T]):
         if form in DELIMITED_FORMATS:
             return delimited_columns(source_file.path, source_file.name, self.dialect(form), columns)
         return parquet_columns(source_file.path, source_file.name, self.key("path"), columns)
+
+
+def workbook_rows(
+    path: Path, name: str, dialect: TableDialect, columns: Sequence[Column], sheet: str
+) -> Iterator[RawRow]:
+    """The rows of the worksheet `sheet` (or the first one) that are not empty, with their numbers in it.
+
+    DataError if the file cannot be read, or has no such worksheet or column.
+    """
+    least = max((column + 1 for column in columns if isinstance(column, int)), default=0)
+    rows = _sheet_rows(path, name, dialect, sheet, least)
+    yield from select_columns(rows, read_layout(rows, name, dialect, columns))
+
+
+def workbook_names(path: Path, name: str, dialect: TableDialect, sheet: str) -> list[str]:
+    """The names of the columns of the worksheet."""
+    return header_names(_sheet_rows(path, name, dialect, sheet), name, dialect)
+
+
+def _sheet_rows(path: Path, name: str, dialect: TableDialect, sheet: str, least: int = 0) -> Iterator[RowCells]:
+    """Rows of equal width: that of the first row, or `least`. A worksheet does not say where a row ends."""
+    import_library("openpyxl", "xlsx", name)
+    from benchbuilder.annotation import UnclearCell, open_worksheet
+
+    try:
+        with open_worksheet(path, sheet) as rows:
+            width = 0
+            for number, cells in enumerate(rows, 1):
+                if any(cells):
+                    width = width or max(_filled(cells), least, dialect.width or 0)
+                    unclear = {place: cell.why for place, cell in enumerate(cells) if isinstance(cell, UnclearCell)}
+                    yield RowCells(number, [*cells, *[""] * (width - len(cells))][:width], unclear=unclear)
+    except UnreadableWorkbookError as error:
+        raise wrong_shape(
+            dialect.key, name, expected="an XLSX file", found=str(error), next="save it as XLSX, without a password"
+        ) from error
+    except NoSuchWorksheetError as error:
+        raise wrong_shape(
+            dialect.key, name, expected=f"the worksheet {sheet!r}", found=f"the worksheets {error}",
+            next="set sheet: to one of them",
+        ) from None  # fmt: skip
+
+
+def _filled(cells: Sequence[str]) -> int:
+    """The number of cells up to the last one that is not empty."""
+    return max((place for place, cell in enumerate(cells, 1) if cell), default=0)

@@ -127,11 +127,7 @@ class AskTf(Writer):
         "leaks_verdict": "The model's question reveals whether the statement is true.",
     }
     """Why a model's text is rejected."""
-    reasons: ClassVar[Mapping[str, str]] = {
-        **MODEL_REASONS,
-        **CHOICE_REASONS,
-        **faults,
-    }
+    reasons: ClassVar[Mapping[str, str]] = {**MODEL_REASONS, **CHOICE_REASONS, **faults}
     prompt_variables: ClassVar[Mapping[str, str]] = {
         "context": "the text before the question (may be empty)",
         "statement": "the statement that the question is about",

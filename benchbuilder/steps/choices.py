@@ -224,9 +224,7 @@ class SplitStem(Map):
     kind: ClassVar[str] = "split_stem"
     spec_class: ClassVar[type[StepSpec]] = SplitStemSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Choice])}
-    reasons: ClassVar[Mapping[str, str]] = {
-        "no_question": "The question consists only of the blank and marks.",
-    }
+    reasons: ClassVar[Mapping[str, str]] = {"no_question": "The question consists only of the blank and marks."}
 
     spec: SplitStemSpec
 

@@ -31,10 +31,18 @@ from benchbuilder.core import (
     text_length,
     texts_once,
 )
-from benchbuilder.steps.balance.exact import choose_exactly, require_scipy
-from benchbuilder.steps.balance.greedy import choose_greedily, pack_families
-from benchbuilder.steps.balance.problem import BalanceProblem, FeaturePairs, Ints, Slack, state_problem
-from benchbuilder.steps.balance.variants import AskRule, TfQuestion, Variant, list_variants
+from benchbuilder.steps.balance.greedy import choose_exactly, choose_greedily, pack_families, require_scipy
+from benchbuilder.steps.balance.problem import (
+    AskRule,
+    BalanceProblem,
+    FeaturePairs,
+    Ints,
+    Slack,
+    TfQuestion,
+    Variant,
+    list_variants,
+    state_problem,
+)
 from benchbuilder.steps.base import Gather, Port
 from benchbuilder.steps.language.ngrams import find_ngrams
 

@@ -50,13 +50,10 @@ class ConfirmClaims(ModelMap):
 
     kind: ClassVar[str] = "confirm_claims"
     spec_class: ClassVar[type[StepSpec]] = ConfirmClaimsSpec
-    ports: ClassVar[Mapping[str, Port]] = {
-        "each": Port(Fact[LabelledClaim]),
-        "passage": Port(Passage, mode="parent"),
-    }
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[LabelledClaim]), "passage": Port(Passage, mode="parent")}
     output: ClassVar[type[Row] | None] = Fact[LabelledClaim]
     reasons: ClassVar[Mapping[str, str]] = {
-        "not_entailed": "The second model does not say that the paragraph supports the claim.",
+        "not_entailed": "The second model does not say that the paragraph supports the claim."
     }
     prompt_variables: ClassVar[Mapping[str, str]] = {
         "title": "the title of the document, with the headings above the paragraph",

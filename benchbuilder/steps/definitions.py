@@ -82,7 +82,7 @@ class Definitions(Map):
     output: ClassVar[type[Row] | None] = _FACT
     slots: ClassVar[tuple[str, ...] | Literal["many"]] = "many"
     reasons: ClassVar[Mapping[str, str]] = {
-        "no_definition": "No sentence of the paragraph has the form of a definition.",
+        "no_definition": "No sentence of the paragraph has the form of a definition."
     }
 
     spec: DefinitionsSpec

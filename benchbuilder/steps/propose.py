@@ -26,8 +26,7 @@ from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.answer_texts import contains_text
 from benchbuilder.steps.language.bounds import NumberRules, NumberUnit, NumericBound, bound_before, may_be_implied
 from benchbuilder.steps.language.option_texts import CatchAllSpec, OptionNames, issues_of_payload, texts_of_options
-from benchbuilder.steps.language.option_weights import OptionWeights
-from benchbuilder.steps.language.rewording import Rewording
+from benchbuilder.steps.language.rewording import OptionWeights, Rewording
 
 _SLOTS: tuple[Literal["true", "false"], ...] = ("true", "false")
 

@@ -117,10 +117,7 @@ class ReadClaims(ModelMap):
 
     kind: ClassVar[str] = "read_claims"
     spec_class: ClassVar[type[StepSpec]] = ReadClaimsSpec
-    ports: ClassVar[Mapping[str, Port]] = {
-        "each": Port(Passage),
-        "page": Port(Passage, mode="parent", optional=True),
-    }
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Passage), "page": Port(Passage, mode="parent", optional=True)}
     output: ClassVar[type[Row] | None] = _FACT
     slots: ClassVar[tuple[str, ...] | Literal["many"]] = "many"
     reasons: ClassVar[Mapping[str, str]] = {

@@ -32,9 +32,8 @@ from benchbuilder.steps.language.answer_texts import contains_text, last_whole_m
 from benchbuilder.steps.language.bounds import NumberRules, NumberUnit, NumericBound, bound_before, may_be_implied
 from benchbuilder.steps.language.edits import altered_statement, replace_span
 from benchbuilder.steps.language.frames import SentenceFrames
-from benchbuilder.steps.language.option_weights import OptionWeights
 from benchbuilder.steps.language.punctuation import strip_marks
-from benchbuilder.steps.language.rewording import NearAnswer, Rewording
+from benchbuilder.steps.language.rewording import NearAnswer, OptionWeights, Rewording
 
 
 class ReplaceSpec(StepSpec):

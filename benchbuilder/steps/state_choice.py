@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config import CasingSpec, FileRef, open_casing, open_word_forms
+from benchbuilder.config import CasingSpec, FileRef, Spec, open_casing, open_word_forms
 from benchbuilder.core import (
     Choice,
     Conversion,
@@ -41,11 +41,33 @@ from benchbuilder.steps.language.answer_texts import contains_text, last_whole_m
 from benchbuilder.steps.language.edits import count_negations, longest_end, replace_span
 from benchbuilder.steps.language.frames import FramedText, SentenceFrame, SentenceFrames, check_frames
 from benchbuilder.steps.language.joins import REFUSALS, JoinRules, Joins, Refusal, RefusalReason, without_opening
-from benchbuilder.steps.language.members import MemberRule, as_one_of_several
 from benchbuilder.steps.language.patterns import Patterns, first_match
 from benchbuilder.steps.language.punctuation import end_with, strip_marks, strip_marks_right
 from benchbuilder.steps.language.questions import is_one_sentence
 from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
+
+
+class MemberRule(Spec):
+    """Questions of which several answers are right: a statement gives the answer as one of them, not as the whole."""
+
+    match: Annotated[Regex, Field(min_length=1)]
+    """A pattern of what `write` replaces, such as the verb at the end of *the complications are*."""
+    write: str
+    unless: Regex = ""
+    """A pattern of questions that have one answer, such as *the most frequent* (empty: none)."""
+    in_case: bool = True
+    """Whether the rule applies behind a context, too: a case has one diagnosis where a disease has several signs."""
+
+
+def as_one_of_several(rules: Mapping[str, MemberRule | None], question: str, *, behind_context: bool) -> str:
+    """The question for one of several answers, if one of `rules` fits it; else `question`."""
+    for rule in rules.values():
+        if rule is None or not has_match(rule.match, question) or (behind_context and not rule.in_case):
+            continue
+        if not rule.unless or not has_match(rule.unless, question):
+            return replace_all(rule.match, rule.write, question)
+    return question
+
 
 _ASCII_STOP = "."
 _GAP = "\0"

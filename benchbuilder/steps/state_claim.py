@@ -6,15 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from benchbuilder.config import StepSpec
-from benchbuilder.core import (
-    Fact,
-    Kept,
-    LabelledClaim,
-    NotApplicable,
-    Outcome,
-    Row,
-    Statement,
-)
+from benchbuilder.core import Fact, Kept, LabelledClaim, NotApplicable, Outcome, Row, Statement
 from benchbuilder.steps.base import Map, Port
 
 _FORM = "claim"

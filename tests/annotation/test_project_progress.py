@@ -1,6 +1,6 @@
 import pytest
 
-from benchbuilder.annotation.app.dashboard_view import measure_pace
+from benchbuilder.annotation.app.dashboard import measure_pace
 from benchbuilder.annotation.base import ShownParagraph, Subject, Task, Votes
 from benchbuilder.annotation.database.models import GoldAccuracy
 from benchbuilder.annotation.progress.project import project_progress

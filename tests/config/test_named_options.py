@@ -13,7 +13,7 @@ import pytest
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.errors import Problem, RecipeError
-from benchbuilder.evaluation.setting_files import check_setting_files
+from benchbuilder.evaluation.plan import check_setting_files
 from benchbuilder.pipeline.check import check_recipe
 
 PROJECT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from doc_blocks import ROOT, pages
 
-from benchbuilder.publishing.release.scorecard.criteria import all_criteria
+from benchbuilder.publishing.release.scorecard.scorecard import all_criteria
 
 NUMBERS = {"five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "fifteen": 15, "sixteen": 16,
            "seventeen": 17, "eighteen": 18}  # fmt: skip

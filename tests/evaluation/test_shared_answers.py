@@ -7,7 +7,7 @@ from typing import Any
 from judge_world import item
 
 from benchbuilder.evaluation.audit.subjects import benchmark_of_items
-from benchbuilder.evaluation.judge_training.item_families import GroupMember, item_families
+from benchbuilder.evaluation.judge_training.examples import GroupMember, item_families
 
 CITIES = ("Oslo", "Rome", "Bern", "Wien")
 

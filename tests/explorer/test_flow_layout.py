@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from benchbuilder.explorer.app.flow_layout import JOINED, FlowBar, FlowLayout
+from benchbuilder.explorer.app.flow_chart import JOINED, FlowBar, FlowLayout
 from benchbuilder.explorer.reading.step_flow import FlowStep, LossCount
 
 WIDTH = 1000.0

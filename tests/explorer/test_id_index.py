@@ -12,10 +12,15 @@ import pytest
 
 from benchbuilder.core import DataError
 from benchbuilder.explorer import BuildFolder
-from benchbuilder.explorer.reading import id_index, step_indexes
-from benchbuilder.explorer.reading.id_index import IdFile, write_index
+from benchbuilder.explorer.reading import step_indexes
 from benchbuilder.explorer.reading.row_story import read_story
-from benchbuilder.explorer.reading.step_indexes import index_file, remove_old_indexes, wait_for_indexes
+from benchbuilder.explorer.reading.step_indexes import (
+    IdFile,
+    index_file,
+    remove_old_indexes,
+    wait_for_indexes,
+    write_index,
+)
 
 MONTH = 31 * 86_400
 
@@ -25,7 +30,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache folder, in which each step of a build has an index, made in several passes."""
     monkeypatch.setenv("BENCHBUILDER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(step_indexes, "LARGE_STEP", 0)
-    monkeypatch.setattr(id_index, "_ROWS_AT_ONCE", 50)
+    monkeypatch.setattr(step_indexes, "_ROWS_AT_ONCE", 50)
     monkeypatch.setattr(step_indexes, "_maker", step_indexes._IndexMaker())
     return tmp_path / "cache" / "ids"
 
@@ -91,7 +96,7 @@ def test_an_index_finds_each_id_wherever_it_is(tmp_path: Path, passes: int, monk
     ids[5] = ids[600] = ""
     ids[650] = ids[7]
     ids[8] = f"{ids[9][:-1]}{'0' if ids[9][-1] != '0' else '1'}"
-    monkeypatch.setattr(id_index, "_ROWS_AT_ONCE", 100 if passes > 1 else 1000)
+    monkeypatch.setattr(step_indexes, "_ROWS_AT_ONCE", 100 if passes > 1 else 1000)
     column: Any = pa.array(["x", *ids], pa.string()).slice(1)
     write_index(tmp_path / "a.ids", len(ids), lambda: (column.slice(0, 300), column.slice(300, 0), column.slice(300)))
     index = IdFile(tmp_path / "a.ids")

@@ -12,9 +12,8 @@ from explorer_browser import ExplorerBrowser
 
 from benchbuilder.config import load_recipe
 from benchbuilder.explorer import BuildFolder
-from benchbuilder.explorer.app.shared_words import shared_words
-from benchbuilder.explorer.reading.row_story import read_story, read_unit
-from benchbuilder.explorer.reading.text_diff import diff_texts
+from benchbuilder.explorer.app.row_page import shared_words
+from benchbuilder.explorer.reading.row_story import diff_texts, read_story, read_unit
 from benchbuilder.explorer.reading.word_weights import word_weights
 from benchbuilder.pipeline import Inspector, Store, plan_build
 

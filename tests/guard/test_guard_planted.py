@@ -55,7 +55,7 @@ PLANTED = (
     Planted("a score", "exam_any", "benchbuilder/evaluation/scorers/verdict.py",
             replaced("right = read.verdict == expected", "right = read.verdict != expected"),
             "exam_any evaluated: scores verdict.always_agree verdict: 20 of 20 changed"),
-    Planted("a reason of the ledger", "reading_en", "benchbuilder/steps/wrong/lending.py",
+    Planted("a reason of the ledger", "reading_en", "benchbuilder/steps/wrong/allotment.py",
             replaced('Dropped("none_left"', 'Dropped("no_type"'),
             "reading_en: ledger: 10 rows more dropped by wrong_answers: no_type (1 -> 11)"),
     Planted("a dropped row", "exam_any", "recipes/recipe/exam_any/sample/yo.csv", without_last_line,

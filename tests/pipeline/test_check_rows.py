@@ -15,7 +15,7 @@ from benchbuilder.cli.build import _topic_notes  # pyright: ignore[reportPrivate
 from benchbuilder.config import load_recipe
 from benchbuilder.core import Outcome, StepContext, Triple, create_from_spec
 from benchbuilder.pipeline import check_recipe, understood_rows
-from benchbuilder.pipeline.text_faults import (
+from benchbuilder.pipeline.check_rows import (
     BRACKET,
     CONTROL,
     ENTITY,

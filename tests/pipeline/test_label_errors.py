@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from benchbuilder.pipeline.label_errors import CheckedStratum, stratified_error_rate
+from benchbuilder.pipeline.rechecks import CheckedStratum, stratified_error_rate
 
 
 @pytest.mark.parametrize(("n", "most"), [(60, "6.0"), (300, "1.3")])

@@ -13,10 +13,10 @@ from finished_build import finished
 
 from benchbuilder.core import Table
 from benchbuilder.exporters import shuffled_rows
+from benchbuilder.publishing.release.fill import question_names
 from benchbuilder.publishing.release.item_order import ChosenRows, chosen_items, items_in_order, items_of_material
 from benchbuilder.publishing.release.items import shared_item
 from benchbuilder.publishing.release.private_folder import PrivateFolder
-from benchbuilder.publishing.release.splits import question_names
 
 
 @pytest.fixture

@@ -20,10 +20,10 @@ from built_sample import BuiltSample
 import benchbuilder as bb
 from benchbuilder.config import ReleaseSpec
 from benchbuilder.publishing import Release
+from benchbuilder.publishing.release.fill import divide, question_names
 from benchbuilder.publishing.release.items import shared_item
 from benchbuilder.publishing.release.private_folder import PrivateFolder
 from benchbuilder.publishing.release.records import private_record, private_schema
-from benchbuilder.publishing.release.splits import divide, question_names
 
 
 @pytest.fixture(scope="module")

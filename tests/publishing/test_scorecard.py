@@ -22,9 +22,8 @@ from benchbuilder.exporters import CheckedPart, RecheckResult
 from benchbuilder.pipeline.shards.worker import StoredTable
 from benchbuilder.publishing.release.material import gather_material
 from benchbuilder.publishing.release.scorecard.coverage import column_counts
-from benchbuilder.publishing.release.scorecard.criteria import all_criteria
 from benchbuilder.publishing.release.scorecard.rules import RULES, BuildFacts
-from benchbuilder.publishing.release.scorecard.scorecard import check_answers, fill_scorecard
+from benchbuilder.publishing.release.scorecard.scorecard import all_criteria, check_answers, fill_scorecard
 
 
 class Column(SimpleNamespace):

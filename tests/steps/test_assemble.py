@@ -7,7 +7,6 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Kept
 from benchbuilder.core.records.roles import Question, Statement
 from benchbuilder.steps import assemble
-from benchbuilder.steps.assembly import pairs
 
 STATE = make("state_choice", RULES["state_choice"])
 NEGATE = make("negate", {**RULES["negate_choice"], "tokenizer": tokenizer("whitespace")})
@@ -110,6 +109,6 @@ def test_candidates_name_the_form_of_their_question_and_the_origin_of_their_wron
 def test_any_number_of_rows_at_a_time_gives_the_same(monkeypatch):
     whole, _ = built(FACTS, wrong_tf=["replaced", "negated"])
     monkeypatch.setattr(assemble, "_WINDOW", 3)
-    monkeypatch.setattr(pairs, "_WINDOW", 2)
+    monkeypatch.setattr(assemble, "_PAIR_WINDOW", 2)
     result, _ = built(FACTS, wrong_tf=["replaced", "negated"])
     assert result == whole

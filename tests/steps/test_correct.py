@@ -18,8 +18,7 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.roles import Candidate
 from benchbuilder.core.records.row import Origin, ProducedBy
-from benchbuilder.steps.correct import Correct, CorrectSpec
-from benchbuilder.steps.errata.log import Corrections, Erratum, ItemTexts, read_errata
+from benchbuilder.steps.correct import Correct, Corrections, CorrectSpec, Erratum, ItemTexts, read_errata
 
 
 def candidate(fact: str, question: str, expected: str = "yes") -> Candidate:

@@ -254,6 +254,6 @@ def test_columns_of_numbers_give_what_rows_as_objects_give(
 def test_any_number_of_rows_at_a_time_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, facts = strange_rows(random.Random(3))
     whole = grouped(rows, facts)
-    monkeypatch.setattr("benchbuilder.steps.families.drops._WINDOW", 1)
+    monkeypatch.setattr("benchbuilder.steps.group_families._WINDOW", 1)
     monkeypatch.setattr("benchbuilder.core.records.arrow.table._BATCH_ROWS", 3)
     assert grouped(rows, facts) == whole

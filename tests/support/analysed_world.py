@@ -12,9 +12,8 @@ from answered_world import answered, simulated, texts
 from benchbuilder.config import AnalysisSpec, load_recipe
 from benchbuilder.core import Claim, Item, Origin, ProducedBy, Support, Table
 from benchbuilder.evaluation.analysis.answered import AnsweredItems, AnsweringSystem, WordedAnswers
-from benchbuilder.evaluation.analysis.run import Analysis
+from benchbuilder.evaluation.analysis.run import SECTIONS, Analysis
 from benchbuilder.evaluation.analysis.section import AnalysisSettings
-from benchbuilder.evaluation.analysis.sections import SECTIONS
 
 FORMS = ("statement", "verify", "yes_no")
 

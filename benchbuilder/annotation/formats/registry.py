@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from benchbuilder.annotation.formats.adjudication import read_adjudication, write_adjudication
-from benchbuilder.annotation.formats.argilla import write_argilla
-from benchbuilder.annotation.formats.argilla_import import read_argilla
+from benchbuilder.annotation.formats.argilla import read_argilla, write_argilla
 from benchbuilder.annotation.formats.history import read_history, write_history
 from benchbuilder.annotation.formats.label_studio import write_label_studio
 from benchbuilder.annotation.formats.label_studio_import import read_label_studio

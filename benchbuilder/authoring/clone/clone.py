@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -12,8 +14,6 @@ import yaml
 
 from benchbuilder import __version__
 from benchbuilder.authoring.clone.copying import CopiedFiles, copied_bytes, words_of_lists
-from benchbuilder.authoring.clone.keep_casing import keep_casing
-from benchbuilder.authoring.clone.overwrite import record_of, record_place
 from benchbuilder.authoring.clone.parts import RecipeParts
 from benchbuilder.authoring.clone.provenance import ORIGIN_FILE, CloneNames, CopiedFile, OriginRecord, sha256_of
 from benchbuilder.authoring.clone.source_form import options_in_other_script, source_template, unread_sources
@@ -30,7 +30,15 @@ from benchbuilder.config import (
     is_reserved_name,
     load_recipe,
 )
-from benchbuilder.core import Problem, RecipeError, language_fault, read_given_file, same_language, write_atomically
+from benchbuilder.core import (
+    Problem,
+    RecipeError,
+    language_fault,
+    read_given_file,
+    read_json,
+    same_language,
+    write_atomically,
+)
 
 _GROUPS = ("recipe", "forms", "writing")
 """Groups that have a file with the name of a new recipe."""
@@ -283,3 +291,88 @@ class _RecipeEditor:
             return
         newline = "" if self.editor.text.endswith("\n") else "\n"
         self.editor.insert(len(self.editor.text), f"{newline}\n{name}:\n{lines}\n")
+
+
+def keep_casing(editor: YamlEditor) -> None:
+    """Let every `casing` of a file keep letters: the names of its list are those of another field of knowledge."""
+    for value in _mappings(editor.tree, "casing"):
+        for name, way in value.value:
+            if name.value == "default" and way.value == "lower":
+                comment = "" if is_flow(value) else " # lower: once `names` lists the names of your field"
+                editor.replace_span(way.start_mark.index, way.end_mark.index, f"keep{comment}")
+
+
+def _mappings(node: yaml.Node | None, key: str) -> Iterator[yaml.MappingNode]:
+    """Every mapping under `key`, wherever it is."""
+    for child in node.value if isinstance(node, yaml.CollectionNode) else ():
+        name, value = child if isinstance(child, tuple) else (None, child)
+        if name is not None and name.value == key and isinstance(value, yaml.MappingNode):
+            yield value
+        yield from _mappings(value, key)
+
+
+_RECORD = "written.json"
+"""What `new` wrote: each file below the current folder, and the SHA-256 of its bytes."""
+
+
+def record_place(name: str) -> PurePosixPath:
+    """Where the record of a recipe's files is."""
+    return PurePosixPath("recipes/recipe", name, _RECORD)
+
+
+def record_of(files: Mapping[PurePosixPath, bytes]) -> bytes:
+    """The record of these files."""
+    return (json.dumps({str(place): sha256_of(data) for place, data in files.items()}, indent=1) + "\n").encode()
+
+
+@contextmanager
+def removed_recipe(name: str, folder: Path) -> Generator[None]:
+    """Remove the files of a recipe, and put them back if the context fails.
+
+    Raises:
+        RecipeError: No record says that `new` wrote it, or somebody edited a file since; nothing is removed.
+    """
+    record = folder / record_place(name)
+    if not record.is_file():
+        if not (folder / "recipes" / "recipe" / f"{name}.yaml").exists():
+            yield
+            return
+        hint = "choose another name; or remove it yourself, if nobody needs it"
+        raise RecipeError(
+            [
+                Problem(
+                    "`new` overwrites only a recipe that it wrote",
+                    where="--overwrite",
+                    actual=f"there is no {display_path(record)}",
+                    hint=hint,
+                )
+            ]
+        )
+    known: dict[str, Any] = read_json(record)
+    files = {path: read_given_file(path) for place in known if (path := folder / place).is_file()}
+    edited = [
+        display_path(path)
+        for path, data in files.items()
+        if sha256_of(data) != known[path.relative_to(folder).as_posix()]
+    ]
+    if edited:
+        hint = "choose another name, or remove these files if nobody needs what was written there"
+        raise RecipeError(
+            [
+                Problem(
+                    "somebody edited this recipe since `new` wrote it",
+                    where="--overwrite",
+                    actual=", ".join(edited[:5]),
+                    hint=hint,
+                )
+            ]
+        )
+    files[record] = read_given_file(record)
+    for path in files:
+        path.unlink()
+    try:
+        yield
+    except BaseException:  # also on Ctrl-C: the former recipe must not be lost
+        for path, data in files.items():
+            write_atomically(path, data)
+        raise

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from benchbuilder.authoring.starter.cells import IDENTIFIER, Cells, Layout, columns_of
-from benchbuilder.authoring.starter.converted import ConvertedFile, convert_file
 from benchbuilder.authoring.starter.documents import DOCUMENTS, read_document
 from benchbuilder.authoring.starter.graph import rdf_layout
 from benchbuilder.authoring.starter.layout import TEXT, find_columns, layout_of
-from benchbuilder.authoring.starter.sample import FileSample, UnclearLayoutError, is_running_text, read_sample
+from benchbuilder.authoring.starter.sample import (
+    FileSample,
+    UnclearLayoutError,
+    is_running_text,
+    preamble_records,
+    read_sample,
+)
 from benchbuilder.config import OPEN_PLACE
 from benchbuilder.core import Problem, RecipeError, count_phrase, read_given_file
 from benchbuilder.sources import RDF_SUFFIXES
@@ -279,3 +286,87 @@ def _texts(value: Any) -> Iterator[str]:
         parts = cast("Sequence[Any]", value.values() if isinstance(value, dict) else value)
         for part in parts:
             yield from _texts(part)
+
+
+_GIFT = re.compile(r"(?<!\\)\{[^{}]*(?<!\\)=[^{}]*\}")
+_BRACES = re.compile(r"(?<!\\)\{(?P<answers>(?:\\.|[^{}\\])*)\}", re.DOTALL)
+_ANSWER = re.compile(r"(?<!\\)([=~])((?:\\.|[^=~\\])*)", re.DOTALL)
+_ESCAPED = re.compile(r"\\([~=#{}:\\])")
+_TRUE_OR_FALSE = re.compile(r"\s*(?:T|F|TRUE|FALSE)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertedFile:
+    """The records of a file, and a note for people on what they were made from and what was left out."""
+
+    records: Sequence[Mapping[str | int, Any]]
+    note: str
+
+    @property
+    def data(self) -> bytes:
+        """The records as JSON Lines."""
+        return "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in self.records).encode()
+
+
+def convert_file(path: Path) -> ConvertedFile | None:
+    """The records of a file that must be converted; ``None`` for one that sources read as it is."""
+    read = _FORMATS.get(path.suffix.lower())
+    return read(path) if read is not None else None
+
+
+def _gift(path: Path) -> ConvertedFile | None:
+    """The questions of a file in Moodle's GIFT that have options and one right one; the others are counted."""
+    text = read_given_file(path).decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+    if not _GIFT.search(text):
+        return None
+    records, left_out = list[Mapping[str | int, Any]](), Counter[str]()
+    for line, block in _blocks(text):
+        braces = _BRACES.search(block)
+        answers = _ANSWER.findall(braces["answers"]) if braces is not None else []
+        right = [_plain(answer) for sign, answer in answers if sign == "="]
+        if braces is None or len(right) != 1 or len(answers) < 2 or "->" in right[0]:
+            left_out[_sort(braces["answers"] if braces is not None else None)] += 1
+            continue
+        before = re.sub(r"\A::.*?(?<!\\)::", "", block[: braces.start()], flags=re.DOTALL)
+        gap = f"_____ {block[braces.end() :]}" if block[braces.end() :].strip() else ""
+        question = _plain(f"{before.strip()} {gap}")
+        options = [_plain(answer) for _, answer in answers]
+        records.append({"id": f"{path.name}:{line}", "question": question, "options": options, "answer": right[0]})
+    rest = "".join(f"; left out: {count} {sort}" for sort, count in left_out.items())
+    return ConvertedFile(records, f"{len(records)} questions of GIFT, written as JSON Lines{rest}")
+
+
+def _blocks(text: str) -> Iterator[tuple[int, str]]:
+    """The questions of a file in GIFT, each with its first line."""
+    lines = ["" if line.startswith(("//", "$")) else line for line in text.split("\n")]
+    start = 0
+    for number, line in enumerate([*lines, ""]):
+        open_braces = len(re.findall(r"(?<!\\)\{", "\n".join(lines[start:number])))
+        if not line.strip() and open_braces <= len(re.findall(r"(?<!\\)\}", "\n".join(lines[start:number]))):
+            if block := "\n".join(lines[start:number]).strip():
+                yield number - block.count("\n"), block
+            start = number + 1
+
+
+def _plain(text: str) -> str:
+    """A text of GIFT without format, weight, feedback and escapes."""
+    text = re.sub(r"\A\s*(?:\[\w+\]|%-?[\d.]+%)|(?<!\\)#.*", "", text.strip(), flags=re.DOTALL)
+    return " ".join(_ESCAPED.sub(r"\1", text).split())
+
+
+def _sort(answers: str | None) -> str:
+    if answers is None:
+        return "without answers"
+    if _TRUE_OR_FALSE.match(answers):
+        return "true/false"
+    return "of another type" if _ANSWER.search(answers) else "numeric or essay"
+
+
+def _sheet(path: Path) -> ConvertedFile | None:
+    """The rows of a worksheet below a preamble, as quiz programs write it."""
+    records = preamble_records(path)
+    note = f"{len(records)} rows below the head of the worksheet, written as JSON Lines"
+    return ConvertedFile(records, note) if records else None
+
+
+_FORMATS: Mapping[str, Callable[[Path], ConvertedFile | None]] = {".gift": _gift, ".txt": _gift, ".xlsx": _sheet}

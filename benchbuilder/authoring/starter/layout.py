@@ -175,11 +175,7 @@ def _labelled_claims(cells: Cells) -> Layout:
     premise = [name for name in texts if _PREMISE.search(str(name))]
     text = only_column([name for name in texts if name not in premise], QUESTION if is_asked else _CLAIM, "the claim")
     label = f"{label}[0]" if any(isinstance(value, list) for value in cells[label]) else label
-    columns = {
-        "text": text,
-        "label": label,
-        **({"premise": premise[0]} if len(premise) == 1 else {}),
-    }
+    columns = {"text": text, "label": label, **({"premise": premise[0]} if len(premise) == 1 else {})}
     settings: dict[str, Any] = {"labels": told, **({"as": "yes_no"} if is_asked else {})}
     return Layout(columns, {**settings, **({"about": "text"} if premise else {})})
 

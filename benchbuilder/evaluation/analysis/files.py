@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchbuilder.core import cells_of, write_atomically
+from benchbuilder.core import PageTexts, cells_of, write_atomically
 from benchbuilder.evaluation.analysis.answered import AnsweredItems
-from benchbuilder.evaluation.analysis.page.page import analysis_page
+from benchbuilder.evaluation.analysis.item_sections import TO_EXPERTS, ItemsForExperts, ItemTable
+from benchbuilder.evaluation.analysis.page.experts import (
+    attracting_answers,
+    experts_part,
+    returned_items,
+    wrong_answers_part,
+)
+from benchbuilder.evaluation.analysis.page.item_parts import difficulty_part, groups_part, map_part, subset_part
+from benchbuilder.evaluation.analysis.page.model_parts import (
+    consistency_part,
+    forms_part,
+    plan_part,
+    ranks_part,
+    wordings_part,
+)
+from benchbuilder.evaluation.analysis.page.parts import AnalysisFrame
 from benchbuilder.evaluation.analysis.run import Analysis
 from benchbuilder.evaluation.analysis.section import plain_cell, plain_data
-from benchbuilder.evaluation.analysis.to_experts import TO_EXPERTS, ItemsForExperts
-from benchbuilder.exporters import csv_table, report_settings, write_pages
+from benchbuilder.evaluation.results import PACKAGES
+from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS
+from benchbuilder.exporters import (
+    ChartColours,
+    LanguageLink,
+    csv_table,
+    name_in_language,
+    render_html,
+    report_settings,
+    write_pages,
+)
 
 ANALYSIS_PAGE = "analysis.html"
 """The page that people look at."""
@@ -92,9 +117,7 @@ def _models(analysis: Analysis) -> str:
 
 def _to_experts(analysis: Analysis) -> str:
     """One line for each item that goes back, the most suspicious first: its texts, its evidence, and the figures."""
-    section = analysis.sections["to_experts"]
-    if not isinstance(section, ItemsForExperts):
-        return ""
+    section = analysis.section(ItemsForExperts)
     rows = {row.id: row for row in analysis.rows.find(section.ids.tolist())}
     made_up = dict(zip(analysis.answered.items.ids, _made_up(analysis.answered), strict=True))
     lines: list[str] = []
@@ -115,3 +138,53 @@ def _to_experts(analysis: Analysis) -> str:
 
 def _cells(columns: Mapping[str, Mapping[str, Any]], name: str) -> list[Any]:
     return [plain_cell(values.get(name)) for values in columns.values()]
+
+
+_PACKAGES = ("benchbuilder.evaluation.analysis", *PACKAGES)
+
+
+def analysis_page(analysis: Analysis, t: PageTexts, languages: Sequence[LanguageLink] = ()) -> str:
+    """The page of an analysis in the language of `t`, with links to those in other `languages`."""
+    frame = AnalysisFrame(analysis, t)
+    returned = returned_items(frame)
+    parts = [
+        map_part(frame, returned), experts_part(frame, len(returned)), wrong_answers_part(frame), ranks_part(frame),
+        consistency_part(frame), wordings_part(frame), forms_part(frame), difficulty_part(frame), groups_part(frame),
+        subset_part(frame), plan_part(frame),
+    ]  # fmt: skip
+    recipe = analysis.loaded.recipe
+    return render_html(
+        "analysis.html.j2", _PACKAGES, t=t, analysis=analysis, recipe=recipe, frame=frame, notes=analysis.notes(t),
+        tiles=list(_tiles(frame)), pages=list(_pages(frame)), parts=[part for part in parts if part is not None],
+        returned=returned, attracting=attracting_answers(frame), words=_words(analysis),
+        review=next((name for name, spec in recipe.reviews.items() if spec.rows.flagged), ""),
+        colours=ChartColours(list(dict.fromkeys(analysis.answered.items.sources.tolist())), ()), languages=languages,
+        **PAGE_FUNCTIONS,
+    )  # fmt: skip
+
+
+def _words(analysis: Analysis) -> str:
+    """The words of a command that name this recipe and task."""
+    task = f" --task {analysis.task}" if analysis.task else ""
+    return f"recipe={analysis.loaded.recipe.name}{task}"
+
+
+def _tiles(frame: AnalysisFrame) -> Iterator[tuple[str, str]]:
+    """How much there is, and how much of it needs a look."""
+    t, models = frame.t, frame.models
+    table, back = frame.analysis.section(ItemTable), frame.analysis.section(ItemsForExperts)
+    counts = {"models": len(models.systems), "items": len(models.items), "families": models.family_count}
+    if table.why is None:
+        counts["flagged"] = int((table.flags != "").sum())
+    if back.why is None:
+        counts["back"] = len(back.ids)
+    for name, n in counts.items():
+        yield t.number(n), t(f"analysis.page.tile_{name}", n=n)
+
+
+def _pages(frame: AnalysisFrame) -> Iterator[tuple[str, str]]:
+    """The link and the title of each page that lies beside this one."""
+    for key, file in frame.analysis.pages.items():
+        own = file.with_name(name_in_language(file.name, frame.t.language))
+        if found := next((one for one in (own, file) if one.is_file()), None):
+            yield Path(os.path.relpath(found, frame.analysis.folder)).as_posix(), frame.t(f"{key}.kicker")

@@ -1,18 +1,18 @@
-"""Reads the answers and scores of an evaluation by column and piece by piece; rows are never made."""
+"""Reads items, answers and scores of an evaluation by column and piece by piece; rows are never made."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.config import display_path, is_sample_file, sample_checksums
-from benchbuilder.core import DataError, Floats, Item, Table, combined_column, parse_json
+from benchbuilder.config import BUILT_WORDING, EvaluationSpec, KindSpec, display_path, is_sample_file, sample_checksums
+from benchbuilder.core import DataError, Floats, Item, Table, combined_column, parse_json, schema_of
 from benchbuilder.evaluation.analysis.answered import (
     AnalysisNote,
     AnsweredItems,
@@ -20,16 +20,76 @@ from benchbuilder.evaluation.analysis.answered import (
     Bools,
     Codes,
     ItemColumns,
+    Texts,
+    WordedAnswers,
 )
-from benchbuilder.evaluation.analysis.read_items import found_places, item_columns
-from benchbuilder.evaluation.analysis.read_wordings import worded_answers
-from benchbuilder.evaluation.analysis.scorer_choice import Measure, ScorerChoice
-from benchbuilder.evaluation.analysis.variants import tried_variants
 from benchbuilder.evaluation.plan import Evaluation
-from benchbuilder.evaluation.results.run import WITHOUT_VERDICT, SystemGroup
+from benchbuilder.evaluation.results.page_spec import ResultsSpec
+from benchbuilder.evaluation.results.run import VERDICT, WITHOUT_VERDICT, ScorerRole, SystemGroup
 from benchbuilder.evaluation.solvers import ANSWER
 from benchbuilder.evaluation.steps.press import ASKED_OTHERWISE
+from benchbuilder.evaluation.steps.reword import REWORDED, wording_of
 from benchbuilder.pipeline import Store, stored_table
+
+_LAST = 9
+
+
+class Measure(NamedTuple):
+    """An aspect as one scorer scores it."""
+
+    scorer: str
+    aspect: str
+
+
+@dataclass(frozen=True)
+class ScorerChoice:
+    """The measures that may count, by rank: 0 is the best.
+
+    The verdict comes first. Then comes the first aspect of the results page: by people, by judges, by rules. Then come
+    the aspects of other rules, and last a judge that compares words only. Claims say nothing of how hard an item is.
+    """
+
+    spec: EvaluationSpec
+    wanted: Sequence[str] = ()
+
+    def rank(self, measure: Measure) -> int | None:
+        """The rank of a measure; None if it never counts."""
+        if self.wanted:
+            return self.wanted.index(measure.scorer) if measure.scorer in self.wanted else None
+        if measure.aspect == VERDICT:
+            return 0
+        kind = self._kind(measure.scorer)
+        if kind in ("similarity", "claims") or (kind == "set_answer" and measure.aspect != "set_recall"):
+            return None
+        others = self._aspects()
+        if measure.aspect not in others:
+            return 4
+        if measure.aspect != others[0]:
+            return None
+        return {"ratings": 1, "judged": 2}.get(kind, _LAST if self.compares_words_only(measure.scorer) else 3)
+
+    def compares_words_only(self, scorer: str) -> bool:
+        """Whether a scorer is an untrained judge that compares words only."""
+        judge = self.spec.judges.get(scorer.removeprefix("judge_"))
+        return isinstance(judge, KindSpec) and judge.kind == "similarity"
+
+    def role(self, scorer: str) -> ScorerRole:
+        """Whether people, a judge or a rule scored."""
+        if self._kind(scorer) == "ratings":
+            return "people"
+        return "judge" if scorer.removeprefix("judge_") in self.spec.judges else "rule"
+
+    def _kind(self, scorer: str) -> str:
+        if scorer in self.spec.scorers:
+            return str(self.spec.scorers[scorer].kind)
+        judge = scorer.removeprefix("judge_") in self.spec.judges
+        return "judged" if judge and not self.compares_words_only(scorer) else "rule"
+
+    def _aspects(self) -> tuple[str, ...]:
+        outputs: Mapping[str, Any] = self.spec.outputs
+        found = (output.aspects for output in outputs.values() if isinstance(output, ResultsSpec))
+        return next(found, ("correctness",)) or ("correctness",)
+
 
 _GROUPS: tuple[SystemGroup, ...] = ("model", "people", "rule")
 _NEARER = "_difference"
@@ -293,3 +353,164 @@ def _notes(found: AnsweredItems, choice: ScorerChoice, store: Store) -> tuple[An
     if unscored:
         notes.append(AnalysisNote("analysis.unscored", {"n": unscored}))
     return tuple(notes)
+
+
+def text_column(texts: Sequence[Any]) -> Texts:
+    """A column of texts, of which equal ones are held once; a missing text is empty."""
+    column, known = np.empty(len(texts), np.object_), dict[str, str]()
+    column[:] = [known.setdefault(text, text) for text in ("" if text is None else str(text) for text in texts)]
+    return column
+
+
+def item_columns(items: Table[Item[Any]], built: Store) -> ItemColumns:
+    """The columns of `items`; `built` is the store of the build, for relations and negations."""
+    ids, facts, sources = items.ids(), items.column("fact"), items.column("partition")
+    families = [family or fact or name for family, fact, name in zip(items.column("family"), facts, ids, strict=True)]
+    options = _payload_column(items, "options")
+    contexts, questions = _payload_column(items, "context"), _payload_column(items, "question")
+    relations = _values(built, "fact[triple]", facts, "payload.relation")
+    in_relation = [
+        f"{source}: {relations[fact]}" if fact in relations else "" for source, fact in zip(sources, facts, strict=True)
+    ]
+    questions = [f"{context or ''}{question or ''}" for context, question in zip(contexts, questions, strict=True)]
+    candidates = items.column("candidate")
+    negations = _values(built, "candidate", candidates, "negated")
+    return ItemColumns(
+        ids=text_column(ids),
+        sources=text_column(sources),
+        types=text_column(_payload_column(items, "type")),
+        forms=text_column(items.column("form")),
+        families=family_codes(families),
+        facts=text_column(facts),
+        relations=text_column(in_relation),
+        expected=text_column(_payload_column(items, "expected")),
+        negated=np.array([bool(negations.get(name)) for name in candidates], np.bool_),
+        questions=text_column(questions),
+        answers=text_column(_payload_column(items, "answer")),
+        wrong_answers=text_column(_payload_column(items, "answer_wrong")),
+        options=tuple(tuple(option["key"] for option in listed or ()) for listed in options),
+        keys=text_column(_payload_column(items, "answer_key")),
+        scorers=text_column([""] * len(ids)),
+        aspects=text_column([""] * len(ids)),
+    )
+
+
+def family_codes(families: Sequence[str]) -> Codes:
+    """A code for each family, from 0 in the order in which families first occur."""
+    known: dict[str, int] = {}
+    return np.array([known.setdefault(family, len(known)) for family in families], np.int64)
+
+
+def _payload_column(items: Table[Item[Any]], name: str) -> list[Any]:
+    """A field of the payload; ``None`` for each item if the payload has no such field."""
+    payload: Any = schema_of(items.row).field("payload").type
+    return items.column(f"payload.{name}") if payload.get_field_index(name) >= 0 else [None] * len(items)
+
+
+def _values(built: Store, row: str, wanted: Sequence[str], name: str) -> dict[str, Any]:
+    """A column of the rows of these ids, from every step that the build finished last; ids are hashes of contents."""
+    ids, found = set(filter(None, wanted)), dict[str, Any]()
+    for step in sorted(path.name for path in built.steps.glob("*") if path.is_dir()):
+        manifest = built.latest(step)
+        if manifest is not None and manifest.row == row and ids:
+            among, head, *rest = pa.array(sorted(ids), pa.string()), *name.split(".")
+            for piece in stored_table(built, manifest).batches(["id", name]):
+                own = piece.filter(_compute.is_in(piece.column("id"), value_set=among))
+                column: Any = own.column(head)
+                for part in rest:
+                    column = _compute.struct_field(column, part)
+                found.update(zip(map(str, own.column("id").to_pylist()), column.to_pylist(), strict=True))
+            ids -= found.keys()
+    return found
+
+
+def found_places(values: pa.ChunkedArray[Any], among: pa.Array[Any]) -> Codes:
+    """The place of each value among others; -1 where it is not among them."""
+    places: Any = _compute.index_in(values, value_set=among)
+    return np.asarray(_compute.fill_null(places, -1).to_numpy(), np.int64)
+
+
+def worded_answers(evaluation: Evaluation, found: AnsweredItems) -> WordedAnswers | None:
+    """The answers in every wording of the models that have some; None if there are none.
+
+    Args:
+        evaluation: The planned evaluation.
+        found: The answers to the items as they were built.
+    """
+    questions = next(iter(_tables(evaluation, REWORDED, "item")), None)
+    if questions is None or not len(questions.ids()):
+        return None
+    known = found_places(questions.arrow.column("of"), pa.array(found.items.ids.tolist(), pa.string()))
+    items = np.unique(known[known >= 0])
+    item_of = np.where(known >= 0, np.searchsorted(items, known), -1)
+    slots = [wording_of(slot) for slot in questions.column("slot")]
+    names = list(dict.fromkeys(name for name, _ in slots))
+    repeats = 1 + max(repeat for _, repeat in slots)
+    shape = (1 + len(names), repeats, len(items))
+    cells = np.array([[1 + names.index(name), repeat] for name, repeat in slots])
+    scores: dict[str, Any] = {}
+    without: dict[str, Any] = {}
+    scorers = set[str]()
+    places = pa.array(questions.ids(), pa.string())
+    systems = {system.name: place for place, system in enumerate(found.systems)}
+    for table in _tables(evaluation, f"{REWORDED}_", "score"):
+        arrow = table.arrow.filter(_compute.equal(table.arrow.column("aspect"), VERDICT))
+        at = found_places(arrow.column("item"), places)
+        labels = _compute.is_in(arrow.column("label"), value_set=pa.array(WITHOUT_VERDICT)).to_numpy()
+        values = np.where(labels, 0.0, np.asarray(arrow.column("value").to_numpy(), np.float64))
+        scorers.update(map(str, arrow.column("scorer").to_pylist()))
+        for row, model in enumerate(arrow.column("model").to_pylist()):
+            if model in systems and at[row] >= 0 and item_of[at[row]] >= 0:
+                own = scores.setdefault(model, np.full(shape, np.nan))
+                cell = (*cells[at[row]], item_of[at[row]])
+                own[cell] = values[row]
+                without.setdefault(model, np.zeros(shape, np.bool_))[cell] = labels[row]
+    if not scores:
+        return None
+    alike = np.isin(found.items.scorers[items].astype(np.str_), sorted(scorers))
+    for model, own in scores.items():
+        own[0, 0] = np.where(alike, found.scores[systems[model], items], np.nan)
+        without[model][0, 0] = found.without[systems[model], items]
+    texts = questions.column("payload.question")
+    first = int(np.flatnonzero(item_of == 0)[0])
+    of_first = {name: text for of, (name, _), text in zip(item_of, slots, texts, strict=True) if of == item_of[first]}
+    return WordedAnswers(
+        (BUILT_WORDING, *names), (str(found.items.questions[items[0]]), *(of_first[name] for name in names)),
+        tuple(scores), text_column(list(found.items.ids[items])),
+        family_codes([str(family) for family in found.items.families[items]]),
+        np.array(list(scores.values())), np.array(list(without.values())),
+    )  # fmt: skip
+
+
+def _tables(evaluation: Evaluation, begin: str, row: str) -> Iterator[Table[Any]]:
+    """The tables of steps whose names begin like this: those of the plan, else what an earlier run left."""
+    store, planned = evaluation.store, evaluation.plan.nodes
+    stored = {path.name for path in store.steps.glob(f"{begin}*") if path.is_dir()}
+    for name in sorted(stored):
+        manifest = store.manifest(name, planned[name].key) if name in planned else store.latest(name)
+        if manifest is not None and manifest.row.partition("[")[0] == row:
+            yield store.rows(manifest)
+
+
+_NO_SETTINGS = ("input ", "name", "columns of its rows", "order of port", "kind version", "version of")
+"""How parts of a key begin that say nothing of how a model was asked: the items, names in the recipe, versions."""
+_MODEL = ("model.name", "model.base_url")
+
+
+def tried_variants(store: Store) -> Mapping[str, int]:
+    """In how many settings the model behind each name was asked in this folder, under whatever name; hosted models.
+
+    Prompts and sampling count, and so does whatever else the key of the answers holds. Other items are no variant.
+    """
+    settings: defaultdict[tuple[str, ...], set[tuple[tuple[str, str], ...]]] = defaultdict(set)
+    models: dict[str, tuple[str, ...]] = {}
+    for path in sorted(store.steps.glob(f"{ANSWER}.*")):
+        for manifest in store.manifests(path.name):
+            parts = manifest.key_inputs
+            if _MODEL[0] in parts:
+                model = tuple(parts.get(name, "") for name in _MODEL)
+                models[path.name.removeprefix(f"{ANSWER}.")] = model
+                settings[model].add(
+                    tuple(sorted((name, part) for name, part in parts.items() if not name.startswith(_NO_SETTINGS)))
+                )
+    return {name: len(settings[model]) for name, model in models.items()}

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from benchbuilder.config import LoadedRecipe
 from benchbuilder.core import DataError, Item, PageTexts, Table
 from benchbuilder.evaluation.analysis.answered import AnsweredItems
+from benchbuilder.evaluation.analysis.difficulty import item_difficulty, item_subset
+from benchbuilder.evaluation.analysis.groups import group_differences
+from benchbuilder.evaluation.analysis.item_sections import item_table, items_for_experts, wrong_answers
+from benchbuilder.evaluation.analysis.model_sections import form_spread, model_consistency, model_ranks
 from benchbuilder.evaluation.analysis.plan import ItemPlan, plan_items, read_request
-from benchbuilder.evaluation.analysis.read_answers import answered_items, evaluated_items
-from benchbuilder.evaluation.analysis.read_items import family_codes
+from benchbuilder.evaluation.analysis.read_answers import answered_items, evaluated_items, family_codes
 from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings
-from benchbuilder.evaluation.analysis.sections import SECTIONS
+from benchbuilder.evaluation.analysis.wordings import wording_effects
 from benchbuilder.evaluation.benchmark import folder_of_benchmark
 from benchbuilder.evaluation.plan import Evaluation, asked_items, plan_evaluation
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
 from benchbuilder.pipeline import Store
+
+_Section = TypeVar("_Section", bound=AnalysisSection)
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,10 @@ class Analysis:
     def task(self) -> str:
         """The task; empty in a recipe without tasks."""
         return self.answered.task
+
+    def section(self, kind: type[_Section]) -> _Section:
+        """What the section of this kind found."""
+        return next(found for found in self.sections.values() if isinstance(found, kind))
 
     def notes(self, t: PageTexts) -> list[str]:
         """What the figures rest on, and what was left out."""
@@ -117,3 +126,18 @@ def plan_answers(loaded: LoadedRecipe, evaluation: Evaluation, text: str) -> Ite
     except DataError:  # nobody has answered yet: the plan rests on assumptions
         answered = None
     return plan_items(request, families, answered)
+
+
+SECTIONS: Mapping[str, Callable[[AnsweredItems, AnalysisSettings], AnalysisSection]] = {
+    "ranks": model_ranks,
+    "consistency": model_consistency,
+    "wordings": wording_effects,
+    "forms": form_spread,
+    "items": item_table,
+    "wrong_answers": wrong_answers,
+    "to_experts": items_for_experts,
+    "difficulty": item_difficulty,
+    "groups": group_differences,
+    "subset": item_subset,
+}
+"""What makes each section, by its name in ``analysis.json``."""

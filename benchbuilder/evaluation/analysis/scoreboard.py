@@ -11,8 +11,7 @@ import numpy as np
 
 from benchbuilder.core import DataError, PageTexts
 from benchbuilder.evaluation.analysis.answered import AnsweredItems, AnsweringSystem, Bools
-from benchbuilder.evaluation.analysis.read_answers import answered_items
-from benchbuilder.evaluation.analysis.scorer_choice import Measure, ScorerChoice
+from benchbuilder.evaluation.analysis.read_answers import Measure, ScorerChoice, answered_items
 from benchbuilder.evaluation.plan import Evaluation
 from benchbuilder.evaluation.results.costs import misleading_answers
 from benchbuilder.evaluation.results.page_spec import ResultsSpec

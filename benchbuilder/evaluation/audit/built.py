@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.config import LoadedRecipe, display_path, read_kind_spec
+from benchbuilder.config import AuditSpec, LoadedRecipe, display_path, read_kind_spec
 from benchbuilder.core import DataError, Item, Kept, Row, SourceUnit, create_from_spec
 from benchbuilder.evaluation.audit.auditor import BenchmarkAuditor
-from benchbuilder.evaluation.audit.build_auditor import BuildAuditor
 from benchbuilder.evaluation.benchmark import BENCHMARK, folder_of_benchmark, require_items, unused_rows
-from benchbuilder.exporters import AuditResult, entry_step
+from benchbuilder.exporters import AuditResult, FinishedBuild, entry_step
 from benchbuilder.pipeline import (
     AuditKeeper,
     Checksums,
@@ -101,3 +100,22 @@ def audit_of_file(part: LoadedRecipe, path: str, expected: str | None, cwd: Path
     folder = part.recipe.build_folder(cwd) / part.task / folder_of_benchmark("audit", file)
     notes = (unused,) if unused else ()
     return AuditOfTask(part, file.name, folder, result, tuple(rows), notes, unused if is_much else "")
+
+
+AUDIT_VERSION = 2
+"""Part of what an audit is made of: another version audits again."""
+
+
+class BuildAuditor:
+    """Audits builds as a recipe says, with up to `workers` checks at the same time."""
+
+    version = AUDIT_VERSION
+
+    def __init__(self, spec: AuditSpec, seed: int, workers: int = 1) -> None:
+        self.spec, self.seed, self.workers = spec, seed, workers
+
+    def audit_build(self, finished: FinishedBuild) -> AuditResult:
+        """The result for a finished build."""
+        from benchbuilder.evaluation.audit.auditor import BenchmarkAuditor
+
+        return BenchmarkAuditor(self.spec, self.seed, self.workers).audit_build(finished)

@@ -11,25 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core import (
-    STATEMENT_FORM,
-    Choice,
-    Item,
-    Row,
-    Statement,
-    Table,
-    Triple,
-    join_shared_answers,
-)
+from benchbuilder.core import STATEMENT_FORM, Choice, Item, Row, Statement, Table, Triple, join_shared_answers
 from benchbuilder.evaluation.audit.knowledge import AuditKnowledge
-from benchbuilder.exporters import (
-    FinishedBuild,
-    ReportEntry,
-    candidate_entries,
-    entry_of,
-    entry_step,
-    load_entries,
-)
+from benchbuilder.exporters import FinishedBuild, ReportEntry, candidate_entries, entry_of, entry_step, load_entries
 
 
 @dataclass(frozen=True)

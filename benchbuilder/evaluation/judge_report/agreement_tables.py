@@ -21,15 +21,19 @@ from benchbuilder.evaluation.stats.accuracy import (
     accuracy_statistic,
     auroc_statistic,
     balanced_accuracy_statistic,
+    brier_statistic,
+    ece_statistic,
     proportion_near_statistic,
+    reliability_bins,
 )
-from benchbuilder.evaluation.stats.calibration import brier_statistic, ece_statistic, reliability_bins
-from benchbuilder.evaluation.stats.correlation import kendall_statistic, pearson_statistic, spearman_statistic
-from benchbuilder.evaluation.stats.errors import (
+from benchbuilder.evaluation.stats.agreement import (
     bias_statistic,
+    kendall_statistic,
     mae_statistic,
+    pearson_statistic,
     quadratic_weighted_kappa_statistic,
     rmse_statistic,
+    spearman_statistic,
 )
 from benchbuilder.evaluation.stats.intervals import mean_estimate
 from benchbuilder.evaluation.stats.statistic import Statistic

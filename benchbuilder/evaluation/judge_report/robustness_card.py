@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import random
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core import Floats
+from benchbuilder.core import Floats, convert_script, edit_distance
+from benchbuilder.evaluation.judge_report.held_out import JudgeReportFrame
 from benchbuilder.evaluation.judge_report.probe_spec import (
     EvidenceChange,
     FalseStatementChange,
     LengthPartialChange,
+    LinesChange,
     Probe,
     ProbeLimits,
     ProbesSpec,
     RepeatChange,
+    ScriptChange,
+    TextChange,
+    WordsChange,
 )
-from benchbuilder.evaluation.judge_report.probes import ProbePair, probe_pairs
 from benchbuilder.evaluation.judges.base import Case, Example, ScoringJudge
-from benchbuilder.evaluation.results.context import BootstrapSettings
-from benchbuilder.evaluation.stats.correlation import partial_correlation_statistic
-from benchbuilder.evaluation.stats.errors import LEAST_SD, check_constant_predictor
+from benchbuilder.evaluation.results.context import BootstrapSettings, table_line
+from benchbuilder.evaluation.stats.agreement import LEAST_SD, check_constant_predictor, partial_correlation_statistic
 from benchbuilder.evaluation.stats.intervals import Estimate, bootstrap_estimate, mean_estimate
+from benchbuilder.exporters import ResultTable, TableLine
+from benchbuilder.steps import count_negations, without_negations
 
 ProbeVerdict = Literal["pass", "warn", "fail", "open"]
 OpenReason = Literal["", "none", "few", "unread", "aspect", "undefined", "constant"]
@@ -219,3 +227,169 @@ def probe_verdict(probe: Probe, estimate: Estimate, limits: ProbeLimits, *, flip
         fine = value <= limits.warn and (limits.fail is None or worst <= limits.fail)
         bad = limits.fail is not None and value > limits.fail and best > limits.warn
     return "pass" if fine else "fail" if bad else "warn"
+
+
+_WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
+
+
+@dataclass(frozen=True, slots=True)
+class ProbePair:
+    """A case before and after the change; pairs of one `family` form a cluster in intervals."""
+
+    before: Case
+    after: Case
+    family: str
+
+
+def probe_pairs(
+    probe: Probe, held_out: Sequence[Example], file: ProbesSpec, threshold: float, seed: int
+) -> list[ProbePair]:
+    """Apply a probe to the held-out examples: at most `file.cases` pairs, the same for the same seed.
+
+    Answers without text are left out, and so are cases that the change does not affect. Changes that leave the case as
+    it is (``repeat``, ``length_partial``) give pairs of equal cases.
+    """
+    pairs: list[ProbePair] = []
+    for example in _eligible_examples(probe, held_out, threshold, seed):
+        rng = random.Random(f"{seed}:{probe.by.change}:{example.item}:{example.model}:{example.case.answer}")
+        pair = _changed_case(probe.by, example, held_out, file, rng)
+        if pair is not None:
+            pairs.append(pair)
+        if len(pairs) == file.cases:
+            break
+    return pairs
+
+
+def _eligible_examples(probe: Probe, held_out: Sequence[Example], threshold: float, seed: int) -> list[Example]:
+    """The examples that the probe applies to, in an order that depends on the seed alone.
+
+    Each case occurs once; for false statements, each pair of statements occurs once.
+    """
+    by_statements = isinstance(probe.by, FalseStatementChange)
+    unique: dict[object, Example] = {}
+    for example in sorted(held_out, key=lambda e: _rank(f"{seed}:{e.item}:{e.model}:{e.case.answer}")):
+        wanted = by_statements or probe.of == "all" or (example.target >= threshold) == (probe.of == "good")
+        if wanted and example.case.answer.strip():
+            case = example.case
+            unique.setdefault((case.right, case.wrong) if by_statements else case, example)
+    return list(unique.values())
+
+
+def _rank(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()
+
+
+def _changed_case(
+    change: Any, example: Example, held_out: Sequence[Example], file: ProbesSpec, rng: random.Random
+) -> ProbePair | None:
+    case = example.case
+    if isinstance(change, FalseStatementChange):
+        return _false_statement(change, example, file)
+    if isinstance(change, EvidenceChange):
+        evidence = _evidence(change, example, held_out, rng)
+        return None if evidence is None else ProbePair(case, replace(case, evidence=evidence), example.family)
+    if isinstance(change, RepeatChange | LengthPartialChange):
+        return ProbePair(case, case, example.family)
+    answer = _changed_answer(change, case.answer, rng)
+    return None if answer == case.answer else ProbePair(case, replace(case, answer=answer), example.family)
+
+
+def _false_statement(change: FalseStatementChange, example: Example, file: ProbesSpec) -> ProbePair | None:
+    case = example.case
+    if not case.right or not case.wrong or case.right == case.wrong:
+        return None
+    if _negated(case, file) != (change.by == "negation"):
+        return None
+    return ProbePair(replace(case, answer=case.right), replace(case, answer=case.wrong), example.family)
+
+
+def _negated(case: Case, file: ProbesSpec) -> bool:
+    """Whether one statement negates the other: an odd difference in negations, and nearly equal otherwise."""
+    counts = [count_negations(text, file.negations, file.harmless) for text in (case.right, case.wrong)]
+    if (counts[0] - counts[1]) % 2 == 0:
+        return False
+    right, wrong = (without_negations(text, file.negations, file.harmless) for text in (case.right, case.wrong))
+    return edit_distance(right, wrong) <= file.negation_edits
+
+
+def _evidence(
+    change: EvidenceChange, example: Example, held_out: Sequence[Example], rng: random.Random
+) -> tuple[str, ...] | None:
+    """The paragraphs after the change; ``None`` if there is nothing to change."""
+    known = example.case.evidence
+    if not known:
+        return None
+    if change.change == "evidence_dropped":
+        return ()
+    if change.change == "evidence_swapped":
+        others = sorted({e.case.evidence for e in held_out if e.family != example.family and e.case.evidence})
+        strange = [other for other in others if not set(other) & set(known)]
+        return rng.choice(strange) if strange else None
+    if len(set(known)) < 2:
+        return None
+    shuffled = list(known)
+    while tuple(shuffled) == known:
+        rng.shuffle(shuffled)
+    return tuple(shuffled)
+
+
+def _changed_answer(change: Any, answer: str, rng: random.Random) -> str:
+    match change:
+        case TextChange(change="prepend"):
+            return rng.choice(change.texts) + answer
+        case TextChange():
+            text = rng.choice(change.texts).replace("{answer}", answer)
+            return answer + text if change.change == "append" else text
+        case LinesChange():
+            sentences = re.split(f"(?<=[{re.escape(change.ends)}])", answer)
+            return "\n".join(change.bullet + sentence.strip() for sentence in sentences if sentence.strip())
+        case WordsChange():
+            longest = sorted(change.words, key=len, reverse=True)
+            return re.sub("|".join(map(re.escape, longest)), lambda found: change.words[found[0]], answer)
+        case ScriptChange():
+            return convert_script(answer, change.conversion)
+        case _:
+            return answer.translate(_WIDE)
+
+
+def robustness_table(frame: JudgeReportFrame, aspect: str, cards: Mapping[str, Sequence[ProbeFinding]]) -> ResultTable:
+    """Every probe of every judge: mean change, flips, expected effect, and verdict."""
+    lines = [_line(frame, judge, finding) for judge, findings in cards.items() for finding in findings]
+    columns = "judge group probe verdict expected n delta flips limits"
+    return frame.table(aspect, "robustness", columns, lines, keys=3)
+
+
+def _line(frame: JudgeReportFrame, judge: str, finding: ProbeFinding) -> TableLine:
+    t, probe = frame.t, finding.probe
+    delta = frame.cell(finding.delta)
+    if finding.why:
+        delta = replace(delta, why=t(f"judges.open.{finding.why}"))
+    return table_line(
+        judge, t.get(f"judges.group.{probe.group}", probe.group), probe_label(frame, finding),
+        t(f"judges.verdict.{finding.verdict}"), t(f"judges.expect.{probe.expect}"), finding.delta.n, delta,
+        frame.cell(finding.flips), _limits(frame, finding), group=finding.verdict,
+    )  # fmt: skip
+
+
+def probe_label(frame: JudgeReportFrame, finding: ProbeFinding) -> str:
+    """The label of a probe in the language of the report, else in any language, else its name."""
+    labels = finding.probe.label
+    return labels.get(frame.t.language) or next(iter(labels.values()), finding.name)
+
+
+def probe_meaning(frame: JudgeReportFrame, finding: ProbeFinding) -> str:
+    """The description of a probe in the language of the report, or any other."""
+    meanings = finding.probe.meaning
+    return meanings.get(frame.t.language) or next(iter(meanings.values()), "")
+
+
+def _limits(frame: JudgeReportFrame, finding: ProbeFinding) -> str:
+    probe = finding.probe
+    parts = [frame.t("judges.limits.delta", limits=_pair(probe.delta))]
+    if probe.flip is not None:
+        parts.append(frame.t("judges.limits.flip", limits=_pair(probe.flip)))
+    return "; ".join(parts)
+
+
+def _pair(limits: ProbeLimits) -> str:
+    return f"{limits.warn:g}" if limits.fail is None else f"{limits.warn:g} / {limits.fail:g}"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from benchbuilder.config import TrainingSpec
-from benchbuilder.core import Answer, DataError, Item, Score
-from benchbuilder.evaluation.judge_training.item_families import GroupMember, item_families
+from benchbuilder.core import Answer, DataError, Item, Score, join_groups, near_texts
 from benchbuilder.evaluation.judges.base import Case, Example, make_case
 
 
@@ -113,3 +112,27 @@ def examples_digest(examples: Iterable[Example]) -> str:
         for e in examples
     )  # fmt: skip
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    """An item: its id, its fact (empty if it has none), and every text by which a judge could recognise it."""
+
+    id: str
+    fact: str
+    texts: tuple[str, ...]
+
+
+def item_families(members: Iterable[GroupMember], threshold: float) -> dict[str, str]:
+    """The family of each member by id, named by the first fact (or id) in it; the order of members does not matter.
+
+    Two members belong to one family if they share a fact, or if a text of one and a text of the other have equal
+    character trigrams, or trigrams whose Jaccard index exceeds `threshold`. Punctuation, white space, width and case
+    are ignored. Families are transitive: members related to the same member belong together.
+    """
+    ordered = sorted(members, key=lambda member: member.id)
+    owners = [place for place, member in enumerate(ordered) for _ in member.texts]
+    near = near_texts((text for member in ordered for text in member.texts), threshold)
+    pairs = ((owners[left], owners[right]) for left, right in near)
+    names = join_groups([member.fact or member.id for member in ordered], pairs)
+    return dict(zip((member.id for member in ordered), names, strict=True))

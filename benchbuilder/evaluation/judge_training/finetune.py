@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,13 +32,13 @@ from benchbuilder.evaluation.judge_training.model_card import (
     plan_training,
     split_warnings,
 )
-from benchbuilder.evaluation.judge_training.prompted_judge import GatewayJudge
 from benchbuilder.evaluation.judge_training.storage import (
     replacing_judge,
     write_judge_card,
     write_learned_hashes,
     write_validated_judge,
 )
+from benchbuilder.evaluation.judges.base import AskingJudge, Case, ScoringJudge
 from benchbuilder.evaluation.judges.card import (
     FINAL,
     HELD_OUT,
@@ -194,10 +194,7 @@ def _write_validation_run(
     if unscored:
         note(f"{count_phrase(unscored, 'held-out answer')} got no readable score, and do not count in any figure")
     note_figures(predictions, note)
-    facts = {
-        "held_out": {**job_facts, "unscored": unscored},
-        "final": {**job_facts, "learned_from": HELD_OUT_PART},
-    }
+    facts = {"held_out": {**job_facts, "unscored": unscored}, "final": {**job_facts, "learned_from": HELD_OUT_PART}}
     write_validated_judge(draft, plan.card(predictions, facts), predictions, plan.split.training, {})
 
 
@@ -210,3 +207,52 @@ def _replace_final(tuning: FineTuning, job: JobStatus, folder: Path, job_facts: 
         facts = {**card["facts"], "final": {**job_facts, "learned_from": ALL_PART}}
         digests = {"artefact_sha256": folder_digest(draft / FINAL), "learned_sha256": file_digest(draft / LEARNED)}
         write_judge_card(draft, {**card, "facts": facts, **digests})
+
+
+class GatewayJudge(ScoringJudge):
+    """An open judge that asks a model through `gateway`; `step` is its name in receipts."""
+
+    def __init__(self, judge: AskingJudge, gateway: Gateway, step: str) -> None:
+        super().__init__(judge.spec)
+        self.kind = judge.kind  # pyright: ignore[reportAttributeAccessIssue] - what it is to the outside
+        self.judge, self._gateway, self._step = judge, gateway, step
+
+    def scores_or_reasons(
+        self, cases: Sequence[Case], report_progress: Callable[[int], None] | None = None
+    ) -> list[float | Dropped]:
+        """The score of each case, or why it has none; `report_progress` receives the number of finished cases.
+
+        Errors of the gateway are raised; replies received so far are kept.
+        """
+        asks = self.judge.model_spec
+        if asks is None:
+            return [Dropped("needs_model")] * len(cases)
+        results: dict[int, float | Dropped] = {}
+
+        def conversation(place: int) -> Any:
+            results[place] = yield from self.judge.converse(cases[place])
+            return []
+
+        def done(place: int, outcomes: Any) -> None:
+            if isinstance(outcomes, str):
+                results[place] = Dropped("failed", outcomes)
+            if report_progress is not None:
+                report_progress(len(results))
+
+        starts = ((place, conversation(place)) for place in range(len(cases)))
+        self._gateway.converse(self._step, asks, starts, done)
+        return [results[place] for place in range(len(cases))]
+
+    def score(self, cases: Sequence[Case]) -> list[float]:
+        """The score of each case; DataError if one has none, because there is no substitute."""
+        replies = self.scores_or_reasons(cases)
+        scores: list[float] = [reply for reply in replies if not isinstance(reply, Dropped)]
+        if len(scores) < len(replies):
+            first = next(reply for reply in replies if isinstance(reply, Dropped))
+            raise DataError(
+                f"{len(replies) - len(scores)} of {len(replies)} cases got no score",
+                where=self._step,
+                why=": ".join(filter(None, (first.reason, first.detail[:200]))),
+                next="see evaluation.judges: more repair_rounds, or another model",
+            )
+        return scores

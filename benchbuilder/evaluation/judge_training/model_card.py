@@ -16,10 +16,8 @@ from benchbuilder.evaluation.judge_training.predictions import Prediction, simpl
 from benchbuilder.evaluation.judge_training.splits import Split, split_examples
 from benchbuilder.evaluation.judges.base import Example, JudgeSpec
 from benchbuilder.evaluation.judges.card import plain_spec, rubric_digest
-from benchbuilder.evaluation.stats.accuracy import accuracy_statistic
-from benchbuilder.evaluation.stats.calibration import conformal_half_width
-from benchbuilder.evaluation.stats.correlation import pearson
-from benchbuilder.evaluation.stats.errors import check_constant_predictor, mae_statistic
+from benchbuilder.evaluation.stats.accuracy import accuracy_statistic, conformal_half_width
+from benchbuilder.evaluation.stats.agreement import check_constant_predictor, mae_statistic, pearson
 
 Note = Callable[[str], None]
 _FORMAT = 1

@@ -23,7 +23,7 @@ from benchbuilder.core import (
     write_atomically,
 )
 from benchbuilder.evaluation.judges.base import Case, ScoringJudge, case_hash, make_case
-from benchbuilder.evaluation.stats.calibration import conformal_interval
+from benchbuilder.evaluation.stats.accuracy import conformal_interval
 
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
 _AT_A_TIME = 2_000

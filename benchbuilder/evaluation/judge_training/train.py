@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchbuilder.config import EvaluationSpec
-from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, create_from_spec, find_kind
+from benchbuilder.core import DataError, Problem, RecipeError, Score, count_phrase, create_from_spec, find_kind
 from benchbuilder.evaluation.judge_training.examples import EvaluationTables, drop_some_evidence
 from benchbuilder.evaluation.judge_training.model_card import (
     JudgeTraining,
@@ -25,11 +27,11 @@ from benchbuilder.evaluation.judge_training.model_card import (
     split_summary,
     split_warnings,
 )
-from benchbuilder.evaluation.judge_training.predictions import ValidationRun
+from benchbuilder.evaluation.judge_training.predictions import Prediction, ValidationRun
 from benchbuilder.evaluation.judge_training.storage import load_validation_run, replacing_judge, write_validated_judge
-from benchbuilder.evaluation.judges.base import AskingJudge, Case, Example, JudgeSpec, TrainedJudge
+from benchbuilder.evaluation.judges.base import AskingJudge, Case, Example, Judge, JudgeSpec, ScoringJudge, TrainedJudge
 from benchbuilder.evaluation.judges.card import FINAL, HELD_OUT, damaged_parts, read_judge_card
-from benchbuilder.evaluation.stats.correlation import pearson
+from benchbuilder.evaluation.stats.agreement import pearson
 
 _ABLATED: Mapping[str, Callable[[Case], Case]] = {
     "without_evidence": Case.without_evidence,
@@ -152,3 +154,52 @@ def _ablated_scores(draft: Path, plan: JudgeTraining, note: Note) -> Iterator[tu
         scores = judge.score([example.case for example in held_out])
         note(f"{name.replace('_', ' ')}: Pearson {format_figure(pearson(scores, example_targets(held_out)))}")
         yield name, scores
+
+
+def validation_run_from_scores(
+    name: str, spec: JudgeSpec, tables: EvaluationTables, scores: Iterable[Score], evaluation: EvaluationSpec,
+    *, language: str, seed: int,
+) -> ValidationRun | None:  # fmt: skip
+    """Validate an untrained judge by its `scores` in an evaluation.
+
+    Only the answers that a trained judge would hold out count, so that all judges can be compared; partly seen answers
+    are kept apart, and answers without a score are ignored.
+
+    Returns:
+        The validation run; ``None`` if no held-out answer has a score, or the recipe has no `evaluation.training`.
+
+    Raises:
+        DataError: No answer is rated.
+    """
+    if evaluation.training is None:
+        return None
+    plan = plan_training(name, spec, tables, evaluation, language=language, seed=seed)
+    texts = {answer.id: answer.text for answer in tables.answers}
+    known = {
+        (score.item, score.model, texts.get(score.of)): score.value for score in scores if score.aspect == spec.aspect
+    }
+
+    def scored(examples: Iterable[Example]) -> list[float]:
+        values = (known.get((e.item, e.model, e.case.answer)) for e in examples)
+        return [float("nan") if value is None else value for value in values]
+
+    split = plan.split
+    predictions = _with_predictions(held_out_predictions(split, scored(split.held_out), {}))
+    if not predictions:
+        return None
+    partly_seen = partly_seen_predictions(split, scored(example for example, _ in split.partly_seen()))
+    card = plan.card(predictions, {"trained": False, "unscored": len(split.held_out) - len(predictions)})
+    return ValidationRun(name, card, tuple(predictions), _opened(spec), tuple(_with_predictions(partly_seen)))
+
+
+def _with_predictions(predictions: Iterable[Prediction]) -> list[Prediction]:
+    return [prediction for prediction in predictions if not np.isnan(prediction.predicted)]
+
+
+def _opened(spec: JudgeSpec) -> ScoringJudge | None:
+    judge: Judge = create_from_spec("judge", spec)
+    if not isinstance(judge, ScoringJudge):
+        return None
+    judge.ready()
+    judge.open(None)
+    return judge

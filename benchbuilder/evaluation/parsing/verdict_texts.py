@@ -8,13 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchbuilder.core import (
-    convert_script,
-    find_all,
-    has_match,
-    replace_all,
-    unique_object,
-)
+from benchbuilder.core import convert_script, find_all, has_match, replace_all, unique_object
 from benchbuilder.evaluation.parsing.restated_claims import ClaimFinder
 from benchbuilder.evaluation.parsing.verdict_tables import CLAIM, CONTRARY, FALSE, OTHER, QUESTION, TRUE, VerdictTable
 

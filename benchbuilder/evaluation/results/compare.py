@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from benchbuilder.core import Floats
 from benchbuilder.evaluation.results.columns import ItemValues
 from benchbuilder.evaluation.results.context import BootstrapSettings, ResultsFrame, estimate_cell, table_line
-from benchbuilder.evaluation.results.means import ranked_systems
+from benchbuilder.evaluation.results.means import paired_systems, ranked_systems
 from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, ScoredAspect
-from benchbuilder.evaluation.stats.correlation import pearson_statistic, r_squared_statistic
+from benchbuilder.evaluation.stats.agreement import pearson_statistic, r_squared_statistic
 from benchbuilder.evaluation.stats.intervals import DifferenceEstimate, bootstrap_estimates, paired_mean_difference
 from benchbuilder.evaluation.stats.statistic import cluster_codes
 from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine
@@ -37,13 +37,6 @@ def holm_adjusted(values: Sequence[float | None]) -> list[float | None]:
         above = max(above, min(1.0, p * (len(known) - rank)))
         adjusted[place] = above
     return adjusted
-
-
-def paired_systems(frame: ResultsFrame, measure: ScoredAspect) -> list[EvaluatedSystem]:
-    """The systems to compare in pairs: models and people; also rules if there would be no pair without them."""
-    everyone = ranked_systems(frame, measure)
-    known = [system for system in everyone if system.group != "rule"]
-    return known if len(known) > 1 else everyone
 
 
 def pairwise_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | None:

@@ -10,13 +10,11 @@ from markupsafe import Markup
 from benchbuilder.evaluation.published import PublishedResults
 from benchbuilder.evaluation.results import charts, compare, costs, means
 from benchbuilder.evaluation.results import hardest_items as hardest
-from benchbuilder.evaluation.results.abstention import abstention_table
 from benchbuilder.evaluation.results.charts import ChartedTable
-from benchbuilder.evaluation.results.claim_tables import claim_tables
-from benchbuilder.evaluation.results.claims import ClaimResults, read_claims
+from benchbuilder.evaluation.results.claims import ClaimResults, claim_tables, read_claims
 from benchbuilder.evaluation.results.context import ResultsFrame
+from benchbuilder.evaluation.results.means import abstention_table, prediction_powered_tables
 from benchbuilder.evaluation.results.metrics import metric_tables
-from benchbuilder.evaluation.results.prediction_powered import prediction_powered_tables
 from benchbuilder.evaluation.results.pressure import PressureResults, read_pressure
 from benchbuilder.evaluation.results.pressure_tables import pressure_tables
 from benchbuilder.evaluation.results.run import VERDICT, ScoredAspect

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchbuilder.core import Floats, safe_ratio
+from benchbuilder.config import PenaltySpec
+from benchbuilder.core import DataError, Floats, safe_ratio
+from benchbuilder.evaluation.parsing.verdict_tables import read_verdict_table
 from benchbuilder.evaluation.published import PublishedResults, PublishedTable
-from benchbuilder.evaluation.results.columns import ItemValues
-from benchbuilder.evaluation.results.context import CellValue, ResultsFrame, estimate_cell, table_line
+from benchbuilder.evaluation.results.columns import ItemScores, ItemValues, Places
+from benchbuilder.evaluation.results.context import CellValue, ResultsFrame, estimate_cell, interval_cell, table_line
 from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, ScoredAspect
-from benchbuilder.evaluation.results.stated_metrics import VERDICTS
+from benchbuilder.evaluation.results.stated_metrics import ABSTENTION, VERDICTS
 from benchbuilder.evaluation.stats.intervals import bootstrap_estimate
+from benchbuilder.evaluation.stats.prediction_powered import clustered_prediction_powered_mean
 from benchbuilder.evaluation.stats.statistic import Bools, statistic_of_sums
 from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine, ValueFormat
 
@@ -36,6 +41,13 @@ def ranked_systems(frame: ResultsFrame, measure: ScoredAspect) -> list[Evaluated
     return sorted(
         means, key=lambda one: (places[one.group], -measure.sign * sum(means[one]) / len(means[one]), one.name)
     )
+
+
+def paired_systems(frame: ResultsFrame, measure: ScoredAspect) -> list[EvaluatedSystem]:
+    """The systems to compare in pairs: models and people; also rules if there would be no pair without them."""
+    everyone = ranked_systems(frame, measure)
+    known = [system for system in everyone if system.group != "rule"]
+    return known if len(known) > 1 else everyone
 
 
 def means_table(frame: ResultsFrame, measure: ScoredAspect, published: PublishedResults | None) -> ResultTable:
@@ -234,3 +246,153 @@ def _accuracies(frame: ResultsFrame, values: ItemValues) -> list[TableCell]:
         _two_means(frame, values, masks[0], lambda yes, no: (yes + no) / 2, _ONE_SIDE),
         *(frame.mean_cell(values.where(mask), spread=False) for mask in masks),
     ]
+
+
+_ATTEMPTED = ("right", "wrong", "invalid")
+_ABSTAINED = ("abstained", "refused")
+
+
+def abstention_table(frame: ResultsFrame, measure: ScoredAspect, evaluation: Mapping[str, Any]) -> ResultTable:
+    """Accuracy, accuracy of attempts, abstention rate, wrong rate and penalty score of each system.
+
+    A verdict table without a list of abstentions leaves them unread: then the figures that need them are missing, and a
+    note says which table it is.
+    """
+    t, penalty = frame.t, PenaltySpec.model_validate(evaluation.get("penalty") or {})
+    unread = _tables_without_list(evaluation, measure)
+    why = t("results.abstention_unread", tables=t("report.list_comma").join(unread)) if unread else ""
+    weights = t("results.penalty_weights", **{name: f"{value:g}" for name, value in penalty.model_dump().items()})
+    return ResultTable(
+        name=f"{ABSTENTION}{measure.slug}",
+        title=frame.with_form(t("results.abstention"), measure),
+        introduction=t("results.abstention_lead"),
+        columns=(
+            TableColumn("model", t("common.model"), "words"),
+            TableColumn("accuracy", t("results.accuracy"), "percent"),
+            TableColumn("attempted", t("results.attempted"), "percent"),
+            TableColumn("abstention", t("results.abstention_rate"), "percent"),
+            TableColumn("abstained", t("results.abstained"), "percent"),
+            TableColumn("refused", t("results.refused"), "percent"),
+            TableColumn("wrong", t("results.wrong_rate"), "percent"),
+            TableColumn("penalty", t("results.penalty", weights=weights), "signed"),
+            TableColumn("n", t("results.questions"), "count"),
+        ),
+        lines=tuple(
+            frame.line(system, *_cells(frame, measure, system.name, penalty, why))
+            for system in ranked_systems(frame, measure)
+        ),
+        notes=tuple(filter(None, (t("results.abstention_note"), why))),
+    )
+
+
+def _cells(
+    frame: ResultsFrame, measure: ScoredAspect, model: str, penalty: PenaltySpec, why: str
+) -> tuple[CellValue, ...]:
+    scores = frame.run.valued_scores(measure, model)
+    scores = scores.where(expected_verdicts(frame, measure.form)[scores.places])
+
+    def share(*labels: str) -> TableCell:
+        return frame.mean_cell(_indicator(scores, labels), spread=False)
+
+    weights = np.array([penalty.of(name) for name in scores.labels.names], np.float64)[scores.labels.codes]
+    tried = scores.where(scores.labels.among(_ATTEMPTED))
+    return (
+        share("right"),
+        TableCell(why=why) if why else frame.mean_cell(_indicator(tried, ("right",)), spread=False),
+        TableCell(why=why) if why else share(*_ABSTAINED),
+        TableCell(why=why) if why else share("abstained"),
+        share("refused"),
+        share("wrong"),
+        frame.mean_cell(ItemValues(scores.places, weights), spread=False),
+        len(scores.places),
+    )
+
+
+def _indicator(scores: ItemScores, labels: tuple[str, ...]) -> ItemValues:
+    return ItemValues(scores.places, scores.labels.among(labels).astype(np.float64))
+
+
+def _tables_without_list(evaluation: Mapping[str, Any], measure: ScoredAspect) -> list[str]:
+    """The names of the verdict tables of the scorer that have no list of abstentions, or cannot be read any more."""
+    spec: Mapping[str, Any] = (evaluation.get("scorers") or {}).get(measure.scorer) or {}
+    named = [table if isinstance(table, Mapping) else {"path": str(table)} for table in spec.get("tables") or ()]
+    files = [Path(str(table.get("resolved_path") or table["path"])) for table in named]
+    return [file.name for file in files if not _has_list(file)]
+
+
+def _has_list(file: Path) -> bool:
+    try:
+        table = read_verdict_table(file)
+    except DataError:
+        return False
+    return bool(table.abstain)
+
+
+LEARNED = "learned"
+"""The label of a judge's score of an answer that it was trained on."""
+_LEAST = 2
+
+
+def prediction_powered_tables(frame: ResultsFrame) -> list[ResultTable]:
+    """A table for every aspect in which people rated some answers, and a judge scored these and others."""
+    people = [measure for measure in frame.run.measures if measure.role == "people"]
+    judges = [measure for measure in frame.run.measures if measure.role == "judge"]
+    pairs = [(rated, judged) for rated in people for judged in judges if rated.aspect == judged.aspect]
+    tables = [_table(frame, rated, judged) for rated, judged in pairs]
+    return [sheet for sheet in tables if sheet.lines or sheet.notes]
+
+
+class _Scores(NamedTuple):
+    """The scores of a system's answers by people and by a judge.
+
+    `unseen` are the items that people rated, and that the judge scored without having been trained on the answer. A
+    judge fits its training answers too well, so a correction by these ratings would be too small.
+    """
+
+    human: ItemValues
+    judge: ItemValues
+    unseen: Places
+
+    @property
+    def unrated(self) -> Places:
+        """The items that only the judge scored."""
+        return np.setdiff1d(self.judge.places, self.human.places, assume_unique=True)
+
+
+def _scores(frame: ResultsFrame, system: EvaluatedSystem, human: ScoredAspect, judge: ScoredAspect) -> _Scores:
+    rated, judged = frame.run.values(human, system.name), frame.run.values(judge, system.name)
+    scores = frame.run.valued_scores(judge, system.name)
+    learned = scores.places[scores.labels.among((LEARNED,))]
+    unseen = np.setdiff1d(rated.shared(judged), learned, assume_unique=True)
+    return _Scores(rated, judged, unseen)
+
+
+def _table(frame: ResultsFrame, human: ScoredAspect, judge: ScoredAspect) -> ResultTable:
+    t = frame.t
+    scores = {system: _scores(frame, system, human, judge) for system in paired_systems(frame, human)}
+    learned = sum(len(part.human) - len(part.unseen) for part in scores.values())
+    name = judge.scorer.removeprefix("judge_")
+    columns = (
+        "model:words=common.model rated:count=results.rated unrated:count=results.unrated people=results.people_alone "
+        "prediction_powered=results.people_and_judge judge=results.judge_alone narrower:percent=results.narrower"
+    )
+    lines = [_line(frame, s, part) for s, part in scores.items() if len(part.unseen) >= _LEAST and len(part.unrated)]
+    title = t("results.prediction_powered_of", aspect=frame.aspect_label(human.aspect), people=human.scorer, judge=name)
+    notes = [t("results.prediction_powered_learned", judge=name, n=learned)] if learned else []
+    return frame.table(f"prediction_powered_{human.slug}_{judge.slug}", title, columns, lines, notes=notes)
+
+
+def _line(frame: ResultsFrame, system: EvaluatedSystem, scores: _Scores) -> TableLine:
+    clusters = frame.run.clusters
+    estimate = clustered_prediction_powered_mean(
+        scores.human.at(scores.unseen),
+        scores.judge.at(scores.unseen),
+        clusters(scores.unseen),
+        scores.judge.at(scores.unrated),
+        clusters(scores.unrated),
+        frame.bootstrap["level"],
+    )
+    whole, part = estimate.human_only.width, estimate.width
+    cells = (interval_cell(mean, estimate.why if mean.low is None else "") for mean in (estimate.human_only, estimate))
+    gain = 1 - part / whole if whole and part is not None else None
+    return frame.line(system, estimate.labelled, estimate.unlabelled, *cells, estimate.judge_alone, gain)

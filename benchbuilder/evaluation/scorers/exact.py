@@ -6,13 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from benchbuilder.config import KindSpec, Name
-from benchbuilder.core import (
-    Answer,
-    Item,
-    NotApplicable,
-    Regex,
-    StepContext,
-)
+from benchbuilder.core import Answer, Item, NotApplicable, Regex, StepContext
 from benchbuilder.evaluation.parsing.exact_answers import ExactReader, right_keys
 from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
 

@@ -19,7 +19,7 @@ from benchbuilder.evaluation.judges.card import (
     verify_judge_part,
 )
 from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult, ScoringConversation
-from benchbuilder.evaluation.stats.calibration import conformal_interval
+from benchbuilder.evaluation.stats.accuracy import conformal_interval
 
 
 class JudgedSpec(KindSpec):

@@ -49,7 +49,7 @@ class VerdictScorer(Scorer):
     version: ClassVar[int] = 2
     spec_class: ClassVar[type[KindSpec]] = VerdictSpec
     reasons: ClassVar[Mapping[str, str]] = {
-        "no_verdict_asked": "The item is no yes/no question, or which verdict is right is not known.",
+        "no_verdict_asked": "The item is no yes/no question, or which verdict is right is not known."
     }
 
     def __init__(self, spec: Any, context: StepContext) -> None:

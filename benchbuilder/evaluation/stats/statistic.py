@@ -18,6 +18,8 @@ OptionalValues = Sequence[float | None] | Sequence[float] | Floats
 Clusters = Sequence[str] | NDArray[np.integer[Any]]
 """The cluster of each row, by its name or its number."""
 
+ROUNDING_TOLERANCE = 1e-9
+WHY_NO_VALUE = "there is no value"
 _NOISE = 1e-12
 
 

@@ -143,10 +143,7 @@ class FollowUp(AskModelStep):
     kind: ClassVar[str] = "follow_up"
     spec_class: ClassVar[type[StepSpec]] = AskModelStepSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Answer), "item": Port(Item, mode="parent")}
-    prompt_variables: ClassVar[Mapping[str, str]] = {
-        **AskModelStep.prompt_variables,
-        "earlier": "the earlier answer",
-    }
+    prompt_variables: ClassVar[Mapping[str, str]] = {**AskModelStep.prompt_variables, "earlier": "the earlier answer"}
 
     def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:
         """Problems with the sampling settings, and a missing prompt."""

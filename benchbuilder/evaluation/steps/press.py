@@ -156,10 +156,7 @@ class Press(Gather):
         return list(self.spec.texts), self.spec.design.contexts
 
     def _pieces(
-        self,
-        items: Table[Any],
-        found: Sequence[_Sorted],
-        design: Mapping[str, tuple[str, ...]],
+        self, items: Table[Any], found: Sequence[_Sorted], design: Mapping[str, tuple[str, ...]]
     ) -> Iterator[GatherPiece]:
         """The items some at a time; only those of the drawn families are made."""
         for first, window in items.windows(_WINDOW):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,6 @@ from pydantic import ValidationError
 
 from benchbuilder.core import open_given_file, parse_json, read_sealed_json
 from benchbuilder.explorer.reading.build_folders import BuildFolder
-from benchbuilder.explorer.reading.build_lock import is_held
 from benchbuilder.exporters import AuditResult
 from benchbuilder.pipeline import Manifest, recorded_steps
 
@@ -149,3 +149,19 @@ def _audits(folder: Path) -> Iterator[AuditResult]:
     for path in sorted((folder / "store" / "audits").glob("*.json")):
         with suppress(OSError, ValueError, KeyError, TypeError, ValidationError):
             yield AuditResult.model_validate(read_sealed_json(path)["result"])
+
+
+_LOCKS = Path("/proc/locks")
+
+
+def is_held(lock: Path) -> bool | None:
+    """Whether a process of this machine holds the lock of a file; ``None`` if this system lists no locks.
+
+    What holds it on another machine, or in a container beside this one, is not in the list.
+    """
+    with suppress(OSError):
+        lines = _LOCKS.read_text("utf-8").splitlines()
+        mark = lock.stat()
+        file = f"{os.major(mark.st_dev):02x}:{os.minor(mark.st_dev):02x}:{mark.st_ino}"
+        return any(file in line.split() for line in lines)
+    return None

@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from benchbuilder.config import load_recipe
 from benchbuilder.core import BenchbuilderError, Row
 from benchbuilder.explorer.reading.build_folders import BuildFolder
-from benchbuilder.pipeline import (
-    Checksums,
-    PromptSteps,
-    Store,
-    TranscriptTurn,
-    journal_lookup,
-    make_plan,
-)
+from benchbuilder.pipeline import Checksums, PromptSteps, Store, TranscriptTurn, journal_lookup, make_plan
 
 
 @dataclass(frozen=True)

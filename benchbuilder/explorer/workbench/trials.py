@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from benchbuilder.config import StepSpec
-from benchbuilder.core import Kept, Outcome, Row, row_class
+from benchbuilder.core import AccountingError, Dropped, Failed, Kept, NotApplicable, Outcome, Row, row_class
 from benchbuilder.explorer.workbench.drafts import DraftRules, read_draft
 from benchbuilder.explorer.workbench.judged_rows import (
     JudgedResult,
@@ -21,9 +21,7 @@ from benchbuilder.explorer.workbench.judged_rows import (
     row_of,
     share_of,
 )
-from benchbuilder.explorer.workbench.later_steps import LaterStep, run_later_steps
 from benchbuilder.explorer.workbench.rule_files import open_rule_file, steps_with_rules
-from benchbuilder.explorer.workbench.rule_yield import RuleYield, count_yields, idle_rules
 from benchbuilder.explorer.workbench.trial_bench import (
     TrialBench,
     TriedRow,
@@ -32,7 +30,113 @@ from benchbuilder.explorer.workbench.trial_bench import (
     rule_outcomes,
     tried_row,
 )
-from benchbuilder.steps import Map, ReplyFault, Writer, find_shapes
+from benchbuilder.steps import Map, ReplyFault, Step, Writer, find_shapes
+
+
+@dataclass(frozen=True, slots=True)
+class LaterStep:
+    """What a later step made of new rows.
+
+    `lost` holds the reasons of the branches that it did not keep, with what they mean and how many they are.
+    """
+
+    step: str
+    rows: int
+    kept: int
+    lost: tuple[tuple[str, str, int], ...] = ()
+    has_rules: bool = False
+
+
+def run_later_steps(
+    bench: TrialBench, specs: Mapping[str, StepSpec], new_rows: Sequence[Row], with_rules: Mapping[str, Any]
+) -> list[LaterStep]:
+    """The later steps that work row by row, in the order of the plan, on what came of `new_rows`.
+
+    Args:
+        bench: The step whose rules made the rows.
+        specs: The specs that a draft changed.
+        new_rows: The rows.
+        with_rules: The steps that have rules, which an author can change too.
+    """
+    fresh: dict[str, list[Row]] = {bench.step: list(new_rows)}
+    later: list[LaterStep] = []
+    for name, node in bench.plan.nodes.items():
+        rows = [row for up in node.inputs.get("each", ()) for row in fresh.get(up, ())]
+        producer = node.producer
+        built = all(up in bench.manifests for up in node.upstream())
+        if not rows or not built or not isinstance(producer, Map) or type(producer).prepare is not Step.prepare:
+            continue
+        try:
+            parents = bench.ancestors(name, rows)
+        except AccountingError:  # an ancestor that the build does not have: only a build knows
+            continue
+        step = bench.open_later(name, specs.get(name, bench.loaded.recipe.steps[name]), fresh)
+        outcomes = [
+            outcome
+            for row, above in zip(rows, parents, strict=True)
+            for outcome in rule_outcomes(step, row, above, bench.reply_to).outcomes
+        ]
+        fresh[name] = [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
+        later.append(LaterStep(name, len(rows), len(fresh[name]), _reasons(step, outcomes), name in with_rules))
+    return later
+
+
+def _reasons(step: Map, outcomes: Sequence[Outcome]) -> tuple[tuple[str, str, int], ...]:
+    counts = Counter(
+        outcome.error if isinstance(outcome, Failed) else outcome.reason
+        for outcome in outcomes
+        if isinstance(outcome, Dropped | NotApplicable | Failed)
+    )
+    return tuple((reason, step.reasons.get(reason, ""), count) for reason, count in counts.most_common())
+
+
+_ORDERED = ("frames",)
+"""The fields of specs that hold rules by name of which the first that fits counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleYield:
+    """A rule, or a cause for which rules refuse rows, with the rows that it decides now and did before.
+
+    `state` says why a rule decides none: no row fits it, or an earlier rule takes those that do.
+    """
+
+    rule: str
+    rows: int
+    before: int
+    makes: bool
+    state: Literal["", "unused", "hidden"] = ""
+
+
+def count_yields(before: Iterable[TriedRow], after: Iterable[TriedRow]) -> list[RuleYield]:
+    """The rules that decide rows, most frequent first."""
+    old, new = (Counter((row.rule, bool(row.made)) for row in rows) for rows in (before, after))
+    rules = sorted({*old, *new}, key=lambda rule: (-new[rule], -old[rule], rule))
+    return [RuleYield(rule, new[rule, makes], old[rule, makes], makes) for rule, makes in rules]
+
+
+def idle_rules(
+    spec: StepSpec, used: Mapping[str, int], run: Callable[[StepSpec], Iterable[TriedRow]]
+) -> list[RuleYield]:
+    """The frames and endings that decide no row.
+
+    Args:
+        spec: The rules.
+        used: The rules that decide rows, with how many.
+        run: Tries other rules on the same rows: idle frames stand alone, to see whether a row fits them at all.
+    """
+    idle: list[RuleYield] = []
+    for place in _ORDERED:
+        frames: Mapping[str, Any] | None = getattr(spec, place, None)
+        names = [name for name, frame in (frames or {}).items() if frame is not None and name not in used]
+        if frames and names:
+            alone = {name: frames[name] for name in names}
+            fits = Counter(row.rule for row in run(spec.model_copy(update={place: alone})))
+            idle += [RuleYield(name, 0, 0, makes=True, state="hidden" if fits[name] else "unused") for name in names]
+    seams: Sequence[Any] | None = getattr(spec, "seams", None)
+    ends = [end for end in seams or () if isinstance(end, str) and f"seam: {end}" not in used]
+    return idle + [RuleYield(f"seam: {end}", 0, 0, makes=True, state="unused") for end in ends]
+
 
 RowSort = Literal["new", "changed", "lost", "moved", "asked"]
 ROW_SORTS: tuple[RowSort, ...] = get_args(RowSort)

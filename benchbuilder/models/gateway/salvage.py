@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 import sqlite3
 import tempfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import DataError
+from benchbuilder.core import DataError, parse_json
+from benchbuilder.models.gateway.budget import ASSUMED_REPLY_TOKENS
 from benchbuilder.models.gateway.journal_file import DAMAGE, decode_text, make_tables, put_in_place, write_ahead_log
-from benchbuilder.models.gateway.journal_tables import APPLICATION, lose_attempt, reply_digest
-from benchbuilder.models.gateway.row_checks import row_problems, write_checksums
-from benchbuilder.models.gateway.worst_figures import mend_rows
+from benchbuilder.models.gateway.journal_tables import APPLICATION, lose_attempt, reply_digest, unpack_request
+from benchbuilder.models.gateway.row_checks import CHECKED_TABLES, damaged_rows, row_problems, write_checksums
+from benchbuilder.models.gateway.token_count import TokenCounter
 
 _PAGE = 4096
 _LEAST_BYTES = 400
@@ -200,3 +203,52 @@ def _set_aside(file: Path) -> Path:
         log.rename(write_ahead_log(backup))
     file.with_name(f"{file.name}-shm").unlink(missing_ok=True)
     return file.rename(backup)
+
+
+def mend_rows(connection: sqlite3.Connection) -> int:
+    """Give rows that do not fit their checksum their worst figures; how many rows there were, in all tables.
+
+    A reply becomes unread: the next build that uses its model computes its figures again from its body.
+    """
+    damaged = {table: damaged_rows(connection, table) for table in CHECKED_TABLES}
+    rates = _rates(connection, damaged)
+    for ident in damaged["replies"]:
+        packed, body = connection.execute("SELECT request, body FROM bodies WHERE id = ?", (ident,)).fetchone()
+        prompt, completion = _bounds(packed, body)
+        usd = None if rates is None else prompt * rates[0] + completion * rates[1]
+        connection.execute(
+            "UPDATE replies SET outcome = NULL, prompt = ?, completion = ?, cached = 0, estimated = 1, counted = 0,"
+            " usd = ?, batched = 0 WHERE id = ?",
+            (prompt, completion, usd, ident),
+        )
+    largest = connection.execute(
+        "SELECT coalesce(max(prompt), 0), coalesce(max(completion), 0) FROM (SELECT prompt, completion FROM replies"
+        " UNION ALL SELECT prompt, completion FROM attempts WHERE id NOT IN (SELECT value FROM json_each(?)))",
+        (json.dumps(damaged["attempts"]),),
+    ).fetchone()
+    prompt, completion = largest[0], max(largest[1], ASSUMED_REPLY_TOKENS)
+    usd = None if rates is None else prompt * rates[0] + completion * rates[1]
+    connection.executemany(
+        "UPDATE attempts SET outcome = 'damaged', owner = '', prompt = ?, completion = ?, usd = ? WHERE id = ?",
+        [(prompt, completion, usd, ident) for ident in damaged["attempts"]],
+    )
+    return sum(map(len, damaged.values()))
+
+
+def _bounds(packed: bytes, body: str) -> tuple[int, int]:
+    """The most tokens that the prompt and the reply can have."""
+    request = unpack_request(packed)
+    limit = parse_json(zlib.decompress(packed))["sent"].get("max_new_tokens")
+    most = max(ASSUMED_REPLY_TOKENS, len(body.encode())) if limit is None else int(limit)
+    return TokenCounter(None).bound(request), most
+
+
+def _rates(connection: sqlite3.Connection, damaged: dict[str, list[str]]) -> Any:
+    """The most US dollars per token of a prompt and of a reply in the whole rows; ``None`` if no price is known."""
+    sql = (
+        "SELECT max(usd / prompt), max(usd / completion) FROM (SELECT CAST(id AS TEXT) AS id, usd, prompt, completion"
+        " FROM replies UNION ALL SELECT id, usd, prompt, completion FROM attempts) WHERE usd IS NOT NULL"
+        " AND prompt > 0 AND completion > 0 AND id NOT IN (SELECT value FROM json_each(?))"
+    )
+    rates = connection.execute(sql, (json.dumps(damaged["replies"] + damaged["attempts"]),)).fetchone()
+    return None if None in rates else rates

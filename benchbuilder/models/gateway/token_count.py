@@ -5,24 +5,106 @@ from __future__ import annotations
 import importlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import regex
+from jinja2 import TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from benchbuilder.core import Problem, RecipeError, imports_of, is_installed, read_given_text
-from benchbuilder.models.base import Request
-from benchbuilder.models.gateway.chat_template import find_chat_template
+from benchbuilder.core import Problem, RecipeError, imports_of, is_installed, read_given_text, read_json
+from benchbuilder.models.base import Message, Request
 from benchbuilder.models.gateway.journal import Journal
-from benchbuilder.models.gateway.learnt_tokens import (
-    PromptFit,
-    asked_prompts,
-    fit_prompts,
-    opened_journal,
-)
+from benchbuilder.models.gateway.journal_tables import unpack_request
 from benchbuilder.models.providers.chat import chat_messages
+
+LEAST_REPLIES = 5
+"""Replies of a model from which a factor, and the length of its replies, is learnt."""
+_MOST_REPLIES = 400
+_TOWARDS_RATIO = 0.5
+"""Weight of the plain ratio against the regression, as a multiple of the squared mean."""
+
+
+@dataclass(frozen=True)
+class PromptFit:
+    """What a service counts for a prompt: `per_call` tokens, and `factor` for each that we count."""
+
+    per_call: float = 0.0
+    factor: float = 1.0
+    replies: int = 0
+
+
+@contextmanager
+def opened_journal(journal: Journal | Path) -> Generator[Journal]:
+    """`journal` itself, or the one in a file, closed at the end."""
+    opened = Journal(journal) if isinstance(journal, Path) else journal
+    try:
+        opened.check()
+        yield opened
+    finally:
+        if opened is not journal:
+            opened.close()
+
+
+def fit_prompts(journal: Journal, model: str) -> PromptFit:
+    """How the service counts prompts of `model` against our estimate by script."""
+    rows = journal.rows(
+        "SELECT counted, prompt FROM replies WHERE model = ? AND estimated = 0 AND counted > 0 AND outcome IS NOT NULL"
+        f" ORDER BY id DESC LIMIT {_MOST_REPLIES}",
+        model,
+    )
+    return fit_line([(float(counted), float(prompt)) for counted, prompt in rows])
+
+
+def fit_line(pairs: Sequence[tuple[float, float]]) -> PromptFit:
+    """The line through pairs of our count and the count of the service.
+
+    With pairs of like lengths it is near the plain ratio. Fewer than `LEAST_REPLIES` pairs cannot tell a factor from
+    what the service puts around a prompt: they show the latter, which is most of a short prompt's error.
+
+    >>> fit_line([(10, 33), (20, 43)])
+    PromptFit(per_call=23.0, factor=1.0, replies=2)
+    >>> fit = fit_line([(10, 33), (20, 43), (60, 83), (15, 38), (200, 223)] * 20)
+    >>> round(fit.per_call), round(fit.factor, 1)
+    (23, 1.0)
+    """
+    if not any(counted for counted, _ in pairs):
+        return PromptFit()
+    x, y = (sum(column) / len(pairs) for column in zip(*pairs, strict=True))
+    if len(pairs) < LEAST_REPLIES:
+        return PromptFit(max(0.0, y - x), min(1.0, y / x), len(pairs))
+    held = _TOWARDS_RATIO * x * x
+    slope = sum((one - x) * (other - y) for one, other in pairs) + held * y / x
+    factor = max(0.0, slope / (sum((one - x) ** 2 for one, _ in pairs) + held))
+    per_call = max(0.0, y - factor * x)
+    return PromptFit(per_call, factor if per_call else y / x, len(pairs))
+
+
+def asked_prompts(journal: Journal, model: str) -> list[tuple[Request, int]]:
+    """Some requests to `model`, each with the prompt tokens that the service counted."""
+    rows = journal.rows(
+        "SELECT request, prompt FROM replies JOIN bodies USING (id) WHERE model = ? AND estimated = 0"
+        " AND outcome IS NOT NULL ORDER BY id DESC LIMIT 50",
+        model,
+    )
+    return [(unpack_request(packed), prompt) for packed, prompt in rows]
+
+
+def mean_reply(journal: Journal | Path, model: str, step: str) -> float | None:
+    """The mean tokens of the replies of `model` in `step`; ``None`` with too few of them."""
+    with opened_journal(journal) as opened:
+        found = opened.rows(
+            "SELECT count(*), avg(completion) FROM replies WHERE model = ? AND step = ? AND outcome IS NOT NULL",
+            model,
+            step,
+        )
+    replies, mean = found[0] if found else (0, None)
+    return float(mean) if replies >= LEAST_REPLIES and mean else None
+
 
 MESSAGE_TOKENS = 4
 """Tokens of a message besides its text: role and separators."""
@@ -199,3 +281,70 @@ def _tokenizer(file: Path) -> Callable[[str], int]:
         message, why = "this is not a tokenizer file", str(error)[:200]
         raise RecipeError([Problem(message, "model.token_counter", str(file), why, "tokenizer.json")]) from error
     return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+RenderChat = Callable[[Sequence[Message]], str | None]
+"""The text that a model reads for a conversation; ``None`` if the template does not take it."""
+
+
+def find_chat_template(tokenizer: Path) -> RenderChat | None:
+    """The chat template in the folder of a ``tokenizer.json``, or ``None``.
+
+    It is in ``chat_template.jinja``, or in ``tokenizer_config.json``. It runs in a sandbox.
+    """
+    source = _source(tokenizer.parent)
+    if source is None:
+        return None
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+    environment.filters["tojson"] = _to_json
+    try:
+        template = environment.from_string(source)
+    except TemplateError:
+        return None
+    tokens = {name: _text(value) for name, value in _config(tokenizer.parent).items() if name.endswith("_token")}
+
+    def render(messages: Sequence[Message]) -> str | None:
+        chat = [{"role": message.role, "content": message.content} for message in messages]
+        try:
+            return template.render(messages=chat, add_generation_prompt=True, raise_exception=_refuse, **tokens)
+        except (TemplateError, TypeError, ValueError, LookupError):
+            return None
+
+    return render
+
+
+def _source(folder: Path) -> str | None:
+    try:
+        return read_given_text(folder / "chat_template.jinja")
+    except (OSError, ValueError):
+        template: Any = _config(folder).get("chat_template")
+    if isinstance(template, list):  # several under names
+        named: list[Any] = template
+        template = next((part["template"] for part in named if _is_default(part)), None)
+    return template if isinstance(template, str) else None
+
+
+def _is_default(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("name") == "default" and isinstance(part.get("template"), str)
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    try:
+        data: Any = read_json(folder / "tokenizer_config.json")
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _text(token: Any) -> str:
+    """A special token, which a configuration gives as text or as an object."""
+    content: Any = token.get("content") if isinstance(token, dict) else token
+    return content if isinstance(content, str) else ""
+
+
+def _to_json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def _refuse(message: str) -> str:
+    raise TemplateError(message)

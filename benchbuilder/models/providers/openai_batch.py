@@ -8,13 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from benchbuilder.core import ServiceError, parse_json
-from benchbuilder.models.base import (
-    BatchService,
-    BatchState,
-    RefusedRequestError,
-    Request,
-    TransientError,
-)
+from benchbuilder.models.base import BatchService, BatchState, RefusedRequestError, Request, TransientError
 from benchbuilder.models.providers.openai_client import MARK, OpenAIClient
 from benchbuilder.models.providers.openai_wire import body_excerpt, valid_text
 

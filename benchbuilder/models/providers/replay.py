@@ -13,15 +13,7 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from benchbuilder.config import FileRef, KindSpec, ModelSpec, Sampling, Spec
 from benchbuilder.core import DataError, open_given_file, parse_json, write_atomically
-from benchbuilder.models.base import (
-    LocalModel,
-    Message,
-    RefusedRequestError,
-    Reply,
-    ReplyOutcome,
-    Request,
-    Usage,
-)
+from benchbuilder.models.base import LocalModel, Message, RefusedRequestError, Reply, ReplyOutcome, Request, Usage
 from benchbuilder.models.providers.weights_digest import file_sha256
 
 _BODY = TypeAdapter(Reply)

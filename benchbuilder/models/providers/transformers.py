@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from benchbuilder.config import FileRef, KindSpec, ModelSpec, PositiveCount, RuntimeOption, Spec
-from benchbuilder.core import ServiceError, require_extra
+from benchbuilder.core import DataError, ServiceError, require_extra
 from benchbuilder.models.base import LocalModel, Message, RefusedRequestError, Reply, Request, Usage
 from benchbuilder.models.providers.chat import (
     RESERVED,
@@ -24,13 +24,7 @@ from benchbuilder.models.providers.chat import (
     unwrap_reply,
     wrap_messages,
 )
-from benchbuilder.models.providers.gguf_files import SUFFIX, find_gguf
-from benchbuilder.models.providers.local_engine import (
-    Architecture,
-    GeneratedTokens,
-    LocalEngine,
-    WeightsSource,
-)
+from benchbuilder.models.providers.local_engine import Architecture, GeneratedTokens, LocalEngine, WeightsSource
 from benchbuilder.models.providers.weights_digest import file_sha256, weights_sha256
 
 HUB_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$"
@@ -287,3 +281,35 @@ def _body(engine: LocalEngine, drawn: GeneratedTokens, prompt: tuple[list[int], 
         prompt_tokens=len(prompt[0]), completion_tokens=len(drawn.ids), cut=prompt[1], made_with=engine.made_with,
     )  # fmt: skip
     return body.model_dump_json()
+
+
+SUFFIX = ".gguf"
+
+
+def find_gguf(path: Path, name: str | None = None) -> tuple[Path, str | None]:
+    """The folder of a model and the GGUF file in it, ``None`` for safetensors.
+
+    Args:
+        path: A GGUF file, or a folder.
+        name: The file in the folder, if it is named.
+
+    Raises:
+        DataError: The file is no GGUF file or is missing, or several are in the folder and none is named.
+    """
+    if path.is_file():
+        if path.suffix.lower() != SUFFIX:
+            next = "name a folder with config.json, tokenizer and safetensors, or a file that ends in .gguf"
+            raise DataError("this is no model", where=str(path), why="it is a file, and no GGUF file", next=next)
+        return path.parent, path.name
+    if name is not None:
+        if not (path / name).is_file():
+            known = ", ".join(sorted(file.name for file in path.glob(f"*{SUFFIX}"))) or "none"
+            raise DataError(f"{path} has no file {name}", why=f"GGUF files there: {known}", next="set model.gguf_file")
+        return path, name
+    if any(path.glob("*.safetensors")):
+        return path, None
+    files = sorted(file.name for file in path.glob(f"*{SUFFIX}"))
+    if len(files) > 1:
+        why = f"they are {', '.join(files)}"
+        raise DataError(f"{path} has several GGUF files", why=why, next="name one of them: model.gguf_file=NAME")
+    return path, files[0] if files else None

@@ -14,12 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchbuilder.config import KindSpec
-from benchbuilder.core import (
-    InstallationError,
-    ServiceError,
-    WorkerContext,
-    begin_worker_process,
-)
+from benchbuilder.core import InstallationError, ServiceError, WorkerContext, begin_worker_process
 from benchbuilder.pipeline.executors.base import Executor, StepWork
 from benchbuilder.pipeline.memory import release_free_memory
 

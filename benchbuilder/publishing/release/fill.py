@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.core import Claim, Problem, RecipeError, Table, flat_record_schema, flat_records, schema_of
-from benchbuilder.exporters import random_order_key
+from benchbuilder.annotation import Subject, Votes, judgement_requests, make_candidate_tasks
+from benchbuilder.config import ReleaseSpec
+from benchbuilder.core import (
+    Claim,
+    Problem,
+    RecipeError,
+    Table,
+    flat_record_schema,
+    flat_records,
+    join_groups,
+    schema_of,
+)
+from benchbuilder.exporters import FinishedBuild, random_order_key
+from benchbuilder.pipeline import Plan, Store
 from benchbuilder.publishing.release.item_order import chosen_items, items_in_order, items_of_material, items_of_task
-from benchbuilder.publishing.release.items import TEST, SharedItem
+from benchbuilder.publishing.release.items import TEST, SharedItem, config_name
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
 from benchbuilder.publishing.release.private_folder import PrivateFolder, Use, make_private
 from benchbuilder.publishing.release.record import ReleasedConfig
@@ -28,8 +44,7 @@ from benchbuilder.publishing.release.records import (
     public_schema,
     released_columns,
 )
-from benchbuilder.publishing.release.splits import ItemKey, divide, question_names
-from benchbuilder.publishing.release.votes import VOTES_SCHEMA, released_votes
+from benchbuilder.steps import ReviewStep
 
 PRIVATE, EVIDENCE, VOTES = "private", "evidence", "votes"
 REPLACES = "replaces"
@@ -268,3 +283,165 @@ def _open(path: Path) -> TextIO:
 
 def _write_row(stream: TextIO, row: Mapping[str, Any]) -> None:
     stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+VOTES_SCHEMA = pa.schema([
+    *(pa.field(name, pa.string()) for name in ("item", CANARY, "subject", "passage", "question", "role", "annotator")),
+    pa.field("value", pa.float64()),
+])  # fmt: skip
+"""`subject` is ``claim`` or ``evidence``, `role` ``annotator`` or ``adjudicator``. `passage` is empty for a claim."""
+
+
+def released_votes(
+    plan: Plan, store: Store, finished: FinishedBuild, public: Collection[str], private: PrivateFolder, canary: str
+) -> Iterator[dict[str, Any]]:
+    """Every vote on the items `public`, by the order of the items; answers in words are left out, for names hide there.
+
+    Annotators are named by a hash that only the secret of the private folder can compute: the same person has the same
+    name in every release, and no list of names can be tried.
+    """
+    node = plan.nodes[finished.items]
+    step = node.producer
+    annotation = step.backend.annotation_spec if isinstance(step, ReviewStep) else None
+    if annotation is None or not isinstance(step, ReviewStep) or not {"each", "evidence"} <= set(node.inputs):
+        return
+    tables = {port: [finished.tables[name] for name in names] for port, names in node.inputs.items()}
+    tasks = make_candidate_tasks(chain.from_iterable(tables["each"]), chain.from_iterable(tables["evidence"]))
+    requests = judgement_requests(tasks.tasks, annotation)
+    votes = step.backend.collect(requests.keys(), store.workplace)
+    subjects: dict[str, list[Subject]] = {}
+    for subject in requests:
+        subjects.setdefault(subject.key, []).append(subject)
+    evidence = {
+        place[:2]: place[2]
+        for table in tables["evidence"]
+        for place in zip(*(table.column(name) for name in ("of", "passage", "id")), strict=True)
+    }
+    name_of = cache(partial(pseudonym, private))
+    in_words = {name for name, asked in annotation.questions_about().items() if asked.answer == "text"}
+    for item in finished.tables[finished.items]:
+        if item.id not in public:
+            continue
+        shown = {"": tasks.task_key_of[item.candidate]}
+        for support in item.payload.evidence:
+            shown[support.passage] = tasks.paragraph_key_of[evidence[item.candidate, support.passage]]
+        for passage, key in shown.items():
+            for subject in subjects.get(key, ()):
+                request = requests[subject]
+                head = {"item": item.id, CANARY: canary, "subject": request.subject_kind, "passage": passage,
+                        "question": request.question}  # fmt: skip
+                if request.question not in in_words:
+                    yield from ({**head, **cells} for cells in _votes_on(subject, votes, name_of))
+
+
+def _votes_on(subject: Subject, votes: Votes, name_of: Callable[[str], str]) -> list[dict[str, Any]]:
+    given = [("annotator", person, value) for person, value in votes.by_subject.get(subject, {}).items()]
+    if subject in votes.decisions:
+        given.append(("adjudicator", *votes.decisions[subject]))
+    named = sorted(((role, name_of(person), value) for role, person, value in given), key=itemgetter(0, 1))
+    return [{"role": role, "annotator": name, "value": float(value)} for role, name, value in named]
+
+
+def pseudonym(private: PrivateFolder, person: str) -> str:
+    """What stands for a person in every release of a benchmark."""
+    return "person-" + private.digest("person", person)[:8]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemKey:
+    """What is held of every item while a release is made: no text and no paragraph."""
+
+    id: str
+    task: str
+    type: str
+    family: str
+    asked_as: str
+
+    @classmethod
+    def of(cls, item: SharedItem) -> ItemKey:
+        """That of an item."""
+        return cls(item.id, *map(sys.intern, (item.task, item.type, item.family, item.asked_as)))
+
+    @property
+    def config(self) -> str:
+        """The name of its configuration."""
+        return config_name(self.task, self.type)
+
+
+def question_names(items: Iterable[SharedItem], private: PrivateFolder) -> dict[str, str]:
+    """A secret name for each item, by its id.
+
+    It depends on the question alone. So the name of a private question says nothing about its label, and stays the same
+    when its label is corrected. Items that ask the same get names by their place among the sorted ids.
+    """
+    first: dict[str, str] = {}
+    repeated: dict[str, tuple[tuple[str, ...], list[str]]] = {}
+    for item in items:
+        asked = (item.task, item.type, *((item.context, item.question) if item.question else (item.id,)))
+        name = _question_name(private, asked, 0)
+        if (former := first.setdefault(name, item.id)) != item.id:
+            repeated.setdefault(name, (asked, [former]))[1].append(item.id)
+    names = {item: name for name, item in first.items()}
+    for asked, ids in repeated.values():
+        names.update((item, _question_name(private, asked, place)) for place, item in enumerate(sorted(ids)))
+    return names
+
+
+def _question_name(private: PrivateFolder, asked: tuple[str, ...], place: int) -> str:
+    return "question-" + private.digest("question", *asked, str(place))[:20]
+
+
+def divide(
+    items: Sequence[SharedItem | ItemKey],
+    names: Mapping[str, str],
+    spec: ReleaseSpec,
+    private: PrivateFolder,
+    pairs: Iterable[tuple[str, str]] = (),
+) -> dict[str, Use]:
+    """What each item is used for, by its id; RecipeError if nothing is left to ask.
+
+    `pairs` are ids of items that say nearly the same, or contradict each other: one would tell the label of the other,
+    so their families stay together. Families are taken whole, in an order that only the secret tells. A family keeps
+    its use from one release to the next: labels that were published are never private later. A family that was private
+    stays private, unless another item of it was published before, or `private` is 0 now.
+    """
+    families: defaultdict[str, list[SharedItem | ItemKey]] = defaultdict(list)
+    places = {item.id: place for place, item in enumerate(items)}
+    joined = join_groups([item.family or item.id for item in items], [(places[a], places[b]) for a, b in pairs])
+    for item, family in zip(items, joined, strict=True):
+        families[family].append(item)
+    use_of: dict[str, Use] = {}
+    for family, members in families.items():
+        former = {private.uses[name] for item in members if (name := names[item.id]) in private.uses}
+        if former:
+            published: Use = "dev" if "dev" in former else "test"
+            use_of[family] = "private" if former == {"private"} and spec.private else published
+    free = sorted((f for f in families if f not in use_of), key=lambda family: private.digest("family", family))
+    wanted = spec.private * len(items) - sum(len(families[f]) for f, use in use_of.items() if use == "private")
+    for family in free if spec.private else ():
+        if len(families[family]) <= wanted:
+            use_of[family] = "private"
+            wanted -= len(families[family])
+    _choose_examples(families, [f for f in free if f not in use_of], use_of, spec.dev)
+    uses: dict[str, Use] = {
+        item.id: use_of.get(family, "test") for family, members in families.items() for item in members
+    }
+    empty = {item.config for item in items} - {item.config for item in items if uses[item.id] == "test"}
+    if empty:
+        raise RecipeError([Problem(
+            f"no item of {', '.join(sorted(empty))} is left in the split test", key="release",
+            actual=f"private {spec.private:g}, dev {spec.dev}", hint="set release.private or release.dev lower",
+        )])  # fmt: skip
+    return uses
+
+
+def _choose_examples(
+    families: Mapping[str, Sequence[SharedItem | ItemKey]], free: Sequence[str], use_of: dict[str, Use], least: int
+) -> None:
+    """Give families to the split dev until each configuration has `least` items there; questions for sets are apart."""
+    missing = Counter({item.asked_as: least for members in families.values() for item in members})
+    missing.subtract(item.asked_as for f, use in use_of.items() if use == "dev" for item in families[f])
+    for family in free:
+        if any(missing[item.asked_as] > 0 for item in families[family]):
+            use_of[family] = "dev"
+            missing.subtract(item.asked_as for item in families[family])

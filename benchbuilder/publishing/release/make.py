@@ -45,12 +45,7 @@ from benchbuilder.publishing.release.item_changes import (
     write_item_changes,
 )
 from benchbuilder.publishing.release.item_order import items_of_material
-from benchbuilder.publishing.release.items import (
-    ReleasedItems,
-    SharedItem,
-    released_items,
-    rows_of_file,
-)
+from benchbuilder.publishing.release.items import ReleasedItems, SharedItem, released_items, rows_of_file
 from benchbuilder.publishing.release.material import ReleaseMaterial, gather_material
 from benchbuilder.publishing.release.private_folder import open_private_folder
 from benchbuilder.publishing.release.record import (

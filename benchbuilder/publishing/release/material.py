@@ -12,15 +12,7 @@ from benchbuilder.core import DataError
 from benchbuilder.evaluation import AuditOfTask, TextChecks, audits_of_build, check_texts
 from benchbuilder.exporters import FinishedBuild
 from benchbuilder.models import Receipt
-from benchbuilder.pipeline import (
-    Checksums,
-    Plan,
-    Store,
-    committed_manifests,
-    finished_build,
-    make_plan,
-    open_gateway,
-)
+from benchbuilder.pipeline import Checksums, Plan, Store, committed_manifests, finished_build, make_plan, open_gateway
 from benchbuilder.publishing.release.licences import LicenceTerms, licence_terms
 
 

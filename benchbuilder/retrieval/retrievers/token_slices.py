@@ -69,11 +69,7 @@ class _SpilledTexts:
     def of(cls, texts: Sequence[str], folder: Path) -> _SpilledTexts:
         spilled = cls(folder, len(texts), 0)
         size = 0
-        with (
-            name_file_in_errors(spilled.data),
-            spilled.data.open("wb") as data,
-            spilled.starts.open("wb") as starts,
-        ):
+        with name_file_in_errors(spilled.data), spilled.data.open("wb") as data, spilled.starts.open("wb") as starts:
             starts.write(np.zeros(1, "<i8").tobytes())
             for encoded, lengths in encoded_blocks(texts):
                 data.write(encoded)

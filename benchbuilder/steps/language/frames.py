@@ -11,15 +11,7 @@ from typing import Annotated, Self
 import regex
 from pydantic import Field, model_validator
 
-from benchbuilder.core import (
-    Casing,
-    FrozenModel,
-    Regex,
-    Span,
-    WordForms,
-    has_match,
-    match_group_spans,
-)
+from benchbuilder.core import Casing, FrozenModel, Regex, Span, WordForms, has_match, match_group_spans
 
 GAP = "%answer%"
 """Replaces the answer in a sentence to match."""

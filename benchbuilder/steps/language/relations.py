@@ -47,7 +47,7 @@ ANY = "*"
 DEFAULT = "default"
 """The key of the table for partitions without a table of their own."""
 UNKNOWN_RELATION: Mapping[str, str] = {
-    "unknown_relation": "The relation table has no row for this relation and its ends.",
+    "unknown_relation": "The relation table has no row for this relation and its ends."
 }
 """The drop reason of a triple without a template."""
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from benchbuilder.core import Casing, LengthUnit, Span
-from benchbuilder.steps.pairs.tokens import TextToken, bare_question, find_tokens, tokens_of, without_final_stop
+import regex
+
+from benchbuilder.core import Casing, LengthUnit, Span, normalise_space
 
 _SLOT = "<1 word>"
 _MOST_SLOTS, _MOST_VARIABLES = 3, 3
@@ -270,3 +272,134 @@ def _covers(wide: PairRule, narrow: PairRule) -> bool:
     return all(
         w == replace(n, dropped=w.dropped) or (w.sort == "slot" and n.sort in ("slot", "word")) for w, n in pairs
     )
+
+
+_TOKENS = {
+    "words": regex.compile(r"(?P<blank>_{2,}|…|\.{3,})|(?P<word>[\p{L}\p{M}\p{N}\u200c\u200d]+)|\S"),
+    "characters": regex.compile(r"(?P<blank>_{2,}|…|\.{3,})|(?P<word>[\p{L}\p{N}]\p{M}*)|\S"),
+}
+_END = regex.compile(r"[\s\p{Sentence_Terminal}]+\Z")
+_COLON = regex.compile(r"(?<=[?？؟])\s*[:：]\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class TextToken:
+    """A token of a text, in small letters, with its place; `sort` is ``word``, ``blank`` or ``mark``."""
+
+    text: str
+    start: int
+    end: int
+    sort: str
+
+
+def tokens_of(text: str, unit: LengthUnit) -> tuple[TextToken, ...]:
+    """The tokens of `text`: words, or single characters in languages without spaces.
+
+    >>> [token.text for token in tokens_of("Milk is rich in ____.", "words")]
+    ['milk', 'is', 'rich', 'in', '____', '.']
+    """
+    return tuple(
+        TextToken(match[0].casefold(), match.start(), match.end(), match.lastgroup or "mark")
+        for match in _TOKENS[unit].finditer(text)
+    )
+
+
+def bare_question(text: str) -> str:
+    """A question without a colon behind its question mark, and without final stops; its marks of asking stay.
+
+    >>> bare_question("Which is it?:"), bare_question("It is.")
+    ('Which is it?', 'It is')
+    """
+    text = _COLON.sub("", normalise_space(text))
+    end = _END.search(text)
+    return text if end is None or regex.search(r"[?？؟]", end[0]) else text[: end.start()]
+
+
+def without_final_stop(text: str) -> str:
+    """A statement without the marks that end its sentence."""
+    return _END.sub("", normalise_space(text))
+
+
+def find_tokens(part: Sequence[TextToken], whole: Sequence[TextToken]) -> int:
+    """The position of `part` in `whole`, by text; -1 if it is not in it, or empty."""
+    wanted = [token.text for token in part]
+    texts = [token.text for token in whole]
+    starts: Iterator[int] = (n for n in range(len(texts) - len(wanted) + 1) if texts[n : n + len(wanted)] == wanted)
+    return next(starts, -1) if wanted else -1
+
+
+_EXAMPLES = 3
+_LONGEST = {"words": 4, "characters": 6}
+_SHORTEST_BEGINNING = {"words": 2, "characters": 1}
+"""One word at the beginning, such as *the*, says nothing of a question; one at its end may be a verb."""
+_FEWEST = 2
+"""A shape is not worth a rule if fewer questions have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFact:
+    """A question with its right answer, and the id of its fact."""
+
+    id: str
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionShape:
+    """How questions begin or end: `place` is ``first``, ``last``, ``colon`` or ``blank``, `tokens` what stands there.
+
+    `count` is the number of questions that no shape before it covers, `ids` are those of these, and `examples` some.
+    """
+
+    place: str
+    tokens: tuple[str, ...]
+    count: int
+    examples: tuple[AskedFact, ...]
+    ids: tuple[str, ...] = ()
+
+    def text(self, unit: LengthUnit) -> str:
+        """The shape for people."""
+        words = (" " if unit == "words" else "").join(self.tokens)
+        texts = {"first": f"{words} …", "last": f"… {words}", "colon": "… :", "blank": "… ____ …"}
+        return texts[self.place]
+
+
+def find_shapes(
+    facts: Sequence[AskedFact], unit: LengthUnit, most: int = 12, *, shortest: int = 2
+) -> list[QuestionShape]:
+    """The shapes that together cover most questions: each time the one of most questions not yet covered.
+
+    Of equally frequent shapes, the longest counts. A beginning or an end has at least `shortest` tokens.
+    """
+    by_fact = [frozenset(_shapes_of(fact.question, unit, shortest)) for fact in facts]
+    left, found = set(range(len(facts))), list[QuestionShape]()
+    counts = Counter(shape for shapes in by_fact for shape in shapes)
+    counts = Counter({shape: count for shape, count in counts.items() if count >= _FEWEST})
+    while counts and len(found) < most:
+        place, tokens = max(counts, key=lambda shape: (counts[shape], len(shape[1]), shape))
+        count = counts[place, tokens]
+        if count < _FEWEST:
+            break
+        covered = sorted(n for n in left if (place, tokens) in by_fact[n])
+        step = max(1, len(covered) // _EXAMPLES)
+        found.append(QuestionShape(place, tokens, count, tuple(facts[n] for n in covered[::step][:_EXAMPLES]),
+                                   tuple(facts[n].id for n in covered)))  # fmt: skip
+        left -= set(covered)
+        for number in covered:
+            counts.subtract(by_fact[number] & counts.keys())
+    return found
+
+
+def _shapes_of(question: str, unit: LengthUnit, shortest: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+    tokens = tokens_of(bare_question(question), unit)
+    if any(token.sort == "blank" for token in tokens):
+        yield "blank", ()
+    if tokens and tokens[-1].text in (":", "："):
+        yield "colon", ()
+    texts, are_words = tuple(token.text for token in tokens), [token.sort == "word" for token in tokens]
+    for size in range(shortest, min(_LONGEST[unit], len(tokens)) + 1):
+        if sum(are_words[:size]) >= max(shortest, _SHORTEST_BEGINNING[unit]):
+            yield "first", texts[:size]
+        if sum(are_words[-size:]) >= shortest:
+            yield "last", texts[-size:]

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from benchbuilder.core import (
-    Dropped,
-    compose_characters,
-    has_match,
-    pattern_excerpt,
-)
+from benchbuilder.core import Dropped, compose_characters, has_match, pattern_excerpt
 from benchbuilder.steps.swapping.facts import SwapFact
 from benchbuilder.steps.swapping.names import NameForms
 from benchbuilder.steps.swapping.similar_concepts import SimilarConcepts

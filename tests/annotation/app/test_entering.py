@@ -11,7 +11,7 @@ from review_world import World, hidden, make_world
 from starlette.testclient import TestClient
 
 from benchbuilder.annotation.app.app import create_app
-from benchbuilder.annotation.app.login_throttle import LoginThrottle
+from benchbuilder.annotation.app.sessions import LoginThrottle
 from benchbuilder.annotation.database.store import AnnotationStore
 
 

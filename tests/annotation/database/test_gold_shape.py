@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from vote_world import World, spec_of, task_of
 
-from benchbuilder.annotation.database.gold_shape import TaskShape
+from benchbuilder.annotation.database.project_setup import TaskShape
 
 
 def test_a_gold_task_gets_as_many_paragraphs_as_the_others():

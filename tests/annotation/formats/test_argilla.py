@@ -7,8 +7,7 @@ from export_worlds import PEOPLE, QUESTIONS, START, as_set, material_of, materia
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchbuilder.annotation.formats.argilla import to_tenths, write_argilla
-from benchbuilder.annotation.formats.argilla_import import read_argilla
+from benchbuilder.annotation.formats.argilla import read_argilla, to_tenths, write_argilla
 from benchbuilder.annotation.formats.models import SkipRecord, VoteRecord
 from benchbuilder.annotation.formats.user_table import uuid_id
 from benchbuilder.annotation.tasks import judgement_requests

@@ -6,8 +6,7 @@ import json
 import pytest
 from export_worlds import as_set, material_of, read, written
 
-from benchbuilder.annotation.formats.argilla import write_argilla
-from benchbuilder.annotation.formats.argilla_import import read_argilla
+from benchbuilder.annotation.formats.argilla import read_argilla, write_argilla
 from benchbuilder.annotation.formats.history import read_history
 from benchbuilder.annotation.formats.label_studio import write_label_studio
 from benchbuilder.annotation.formats.label_studio_import import read_label_studio

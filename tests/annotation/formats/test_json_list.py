@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchbuilder.annotation.formats import json_list
-from benchbuilder.annotation.formats.json_list import json_elements
+from benchbuilder.annotation.formats import parse_votes
+from benchbuilder.annotation.formats.parse_votes import json_elements
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -35,7 +35,7 @@ def in_pieces(data):
 @pytest.fixture(params=[1, 7, 2**20], autouse=True, scope="module")
 def piece(request):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_list, "_PIECE_BYTES", request.param)
+        patch.setattr(parse_votes, "_PIECE_BYTES", request.param)
         yield
 
 

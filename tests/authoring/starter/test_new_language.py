@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from benchbuilder.authoring.clone.keep_casing import keep_casing
+from benchbuilder.authoring.clone.clone import keep_casing
 from benchbuilder.authoring.starter.language_table import facts_of_language
 from benchbuilder.cli.dispatch import main
 from benchbuilder.config import YamlEditor

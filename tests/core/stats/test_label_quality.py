@@ -6,7 +6,7 @@ import pytest
 from benchbuilder.core import measure_agreement
 from benchbuilder.core.stats.agreement.floors import hold_to_floor
 from benchbuilder.core.stats.dawid_skene import fit_voter_model, is_voter_model_shown
-from benchbuilder.pipeline.label_errors import wilson_interval
+from benchbuilder.pipeline.rechecks import wilson_interval
 
 
 def agreement(pairs, samples=400):

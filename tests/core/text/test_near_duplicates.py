@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from benchbuilder.core.text.near_duplicates import equality_key, jaccard, near_texts, trigrams
 from benchbuilder.core.text.near_sets import NumberSets, near_sets, trigram_sets
-from benchbuilder.evaluation.judge_training.item_families import GroupMember, item_families
+from benchbuilder.evaluation.judge_training.examples import GroupMember, item_families
 
 WORDS = st.text("abcdef", min_size=0, max_size=12)
 SETS = st.lists(st.frozensets(st.sampled_from(string.ascii_lowercase[:12]), max_size=9), max_size=25, unique=True)

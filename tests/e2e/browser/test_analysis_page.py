@@ -9,7 +9,7 @@ import pytest
 from analysed_world import analysed
 
 from benchbuilder.core import page_texts
-from benchbuilder.evaluation.analysis.page.page import analysis_page
+from benchbuilder.evaluation.analysis.files import analysis_page
 from browser.measures import is_dark, too_faint, too_wide
 
 if TYPE_CHECKING:

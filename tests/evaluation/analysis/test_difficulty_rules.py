@@ -7,9 +7,8 @@ import pytest
 from answered_world import answered, settings, simulated, texts
 
 from benchbuilder.core import page_texts
-from benchbuilder.evaluation.analysis.difficulty import item_difficulty, item_misfit
+from benchbuilder.evaluation.analysis.difficulty import item_difficulty, item_misfit, item_subset, kendall_tau
 from benchbuilder.evaluation.analysis.groups import GroupDifferences, group_differences
-from benchbuilder.evaluation.analysis.subset import item_subset, kendall_tau
 from benchbuilder.evaluation.stats.item_response import fit_item_response
 
 EN = page_texts("en")

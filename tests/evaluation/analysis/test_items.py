@@ -9,10 +9,15 @@ import pytest
 from answered_world import answered, item_ids, settings, simulated, texts
 
 from benchbuilder.core import page_texts
-from benchbuilder.evaluation.analysis.items import item_table, wilson_interval
-from benchbuilder.evaluation.analysis.rest_scores import column_correlations, rest_scores, shares_of_best
-from benchbuilder.evaluation.analysis.to_experts import items_for_experts
-from benchbuilder.evaluation.analysis.wrong_answers import wrong_answers
+from benchbuilder.evaluation.analysis.item_sections import (
+    column_correlations,
+    item_table,
+    items_for_experts,
+    rest_scores,
+    shares_of_best,
+    wilson_interval,
+    wrong_answers,
+)
 
 EN = page_texts("en")
 

@@ -7,8 +7,7 @@ import pytest
 from answered_world import answered, settings, simulated, texts
 
 from benchbuilder.core import page_texts
-from benchbuilder.evaluation.analysis.consistency import model_consistency
-from benchbuilder.evaluation.analysis.ranks import model_ranks
+from benchbuilder.evaluation.analysis.model_sections import model_consistency, model_ranks
 
 
 def test_a_clear_order_has_a_place_for_each() -> None:

@@ -14,10 +14,10 @@ from answered_world import answered, settings, simulated, texts
 from html_page import Page, squeezed
 
 from benchbuilder.core import page_texts
-from benchbuilder.evaluation.analysis.form_spread import form_spread
-from benchbuilder.evaluation.analysis.items import ItemTable
-from benchbuilder.evaluation.analysis.page.item_map import ItemMap
-from benchbuilder.evaluation.analysis.page.page import analysis_page
+from benchbuilder.evaluation.analysis.files import analysis_page
+from benchbuilder.evaluation.analysis.item_sections import ItemTable
+from benchbuilder.evaluation.analysis.model_sections import form_spread
+from benchbuilder.evaluation.analysis.page.charts import ItemMap
 from benchbuilder.evaluation.analysis.run import Analysis
 
 EVERY_PART = ["items", "experts", "wrong-answers", "ranks", "consistency", "wordings", "forms", "difficulty",

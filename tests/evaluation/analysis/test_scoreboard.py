@@ -10,8 +10,8 @@ from rich.console import Console
 
 from benchbuilder.cli.scoreboard import print_scoreboard
 from benchbuilder.evaluation.analysis.answered import AnsweredItems, AnsweringSystem, ItemColumns
+from benchbuilder.evaluation.analysis.read_answers import Measure
 from benchbuilder.evaluation.analysis.scoreboard import Scoreboard, SystemScore, known_facts, scoreboard
-from benchbuilder.evaluation.analysis.scorer_choice import Measure
 from benchbuilder.evaluation.results.run import ScorerRole
 from benchbuilder.evaluation.results.stated_metrics import StatedMetric
 from benchbuilder.evaluation.stats.intervals import Estimate

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from benchbuilder.evaluation.audit.auditor import audit_words
 from benchbuilder.evaluation.audit.features import ViewFeatures, category_rows, sparse_rows
 from benchbuilder.evaluation.audit.findings import AuditCheck, AuditFinding, AuditSettings, WordFinding
 from benchbuilder.evaluation.audit.run_checks import run_checks
-from benchbuilder.evaluation.audit.word_test import audit_words
 
 LETTERS = np.array([chr(0x4E00 + 7 * number) for number in range(1500)])
 WEIGHTS = 1 / (np.arange(len(LETTERS)) + 6)

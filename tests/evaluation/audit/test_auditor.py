@@ -8,14 +8,13 @@ from audit_subjects import item, items
 
 from benchbuilder.config import AuditSpec, read_kind_spec
 from benchbuilder.core import page_texts
-from benchbuilder.evaluation.audit.auditor import BenchmarkAuditor, audit_views
+from benchbuilder.evaluation.audit.auditor import BenchmarkAuditor, audit_views, widened
 from benchbuilder.evaluation.audit.subjects import (
     AuditedBenchmark,
     AuditSubject,
     family_of,
     sample_of_families,
 )
-from benchbuilder.evaluation.audit.words import widened
 from benchbuilder.exporters import AuditResult, AuditSentences
 
 

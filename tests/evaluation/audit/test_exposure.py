@@ -16,11 +16,16 @@ from benchbuilder.config.spec.audit import AllowedLeak
 from benchbuilder.core.records.payloads import Choice, Claim, Item, Option
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.evaluation.audit.exposure.completion import common_ending
-from benchbuilder.evaluation.audit.exposure.findings import conclude
 from benchbuilder.evaluation.audit.exposure.options import bare_option
 from benchbuilder.evaluation.audit.exposure.quiz import differing_spans
-from benchbuilder.evaluation.audit.exposure.run import plan_exposure, write_exposure
-from benchbuilder.evaluation.audit.exposure.statistics import fisher_excess, matched_excess, permuted_excess
+from benchbuilder.evaluation.audit.exposure.run import (
+    conclude,
+    fisher_excess,
+    matched_excess,
+    permuted_excess,
+    plan_exposure,
+    write_exposure,
+)
 from benchbuilder.models.base import Reply
 from benchbuilder.testing import fake_openai_server
 

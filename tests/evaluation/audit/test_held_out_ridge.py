@@ -5,8 +5,8 @@ import pytest
 
 from benchbuilder.core.stats import kernels
 from benchbuilder.evaluation.audit.estimator import HeldOutRidge, fold_numbers
-from benchbuilder.evaluation.audit.family_bootstrap import family_draws
 from benchbuilder.evaluation.audit.features import ViewFeatures, category_rows, joined, signed_rows, sparse_rows
+from benchbuilder.evaluation.audit.run_checks import family_draws
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
 

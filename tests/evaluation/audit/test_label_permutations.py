@@ -5,7 +5,7 @@ import pytest
 
 from benchbuilder.evaluation.audit.estimator import HeldOutRidge, fold_numbers
 from benchbuilder.evaluation.audit.features import sparse_rows
-from benchbuilder.evaluation.audit.permutation import PermutationDraws, family_p_values, single_p
+from benchbuilder.evaluation.audit.run_checks import PermutationDraws, family_p_values, single_p
 
 FAMILIES = ["quad"] * 4 + ["three"] * 3 + [f"pair {n}" for n in range(3) for _ in "12"] + [f"one {n}" for n in range(8)]
 LABELS = np.array([1, 0, 1, 0, 1, 1, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0], np.int8)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from wiki_dump import Written, multistream
 
 from benchbuilder.core import Claim, DataError, Item, LengthUnit, Origin, ProducedBy, convert_script
-from benchbuilder.evaluation.audit.against import match_corpora, write_matches
-from benchbuilder.evaluation.audit.matching.corpora import read_documents
+from benchbuilder.evaluation.audit.against import match_corpora, read_documents, write_matches
 from benchbuilder.evaluation.audit.matching.matches import RUN, BenchmarkText, Document, Matcher, TextMatch
 from benchbuilder.evaluation.audit.matching.units import unit_text
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchbuilder.evaluation.audit.auditor import audit_words
 from benchbuilder.evaluation.audit.features import ViewFeatures, category_rows, joined, signed_rows, sparse_rows
 from benchbuilder.evaluation.audit.findings import AuditCheck, AuditFinding, AuditSettings
 from benchbuilder.evaluation.audit.run_checks import audit_word, run_checks
-from benchbuilder.evaluation.audit.word_test import audit_words
 
 QUICK = AuditSettings(seed=1, permutations=99, samples=300)
 

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from benchbuilder.evaluation.audit.auditor import audit_words, holm
 from benchbuilder.evaluation.audit.features import sparse_rows
 from benchbuilder.evaluation.audit.findings import AuditSettings, WordFinding
-from benchbuilder.evaluation.audit.word_test import audit_words, holm
 
 SETTINGS = AuditSettings(seed=0)
 

@@ -9,8 +9,7 @@ import pytest
 
 from benchbuilder.core import Answer, AnswerClaim, Dropped, Item, NotApplicable, StepContext
 from benchbuilder.core.records.row import Origin, ProducedBy
-from benchbuilder.evaluation.claims.aspects import count_claims
-from benchbuilder.evaluation.scorers.claims import CLAIM_ASPECTS, ClaimAspectsSpec, ClaimsScorer
+from benchbuilder.evaluation.scorers.claims import CLAIM_ASPECTS, ClaimAspectsSpec, ClaimsScorer, count_claims
 
 HEAD: dict[str, Any] = {
     "origin": Origin(file="f", line=1), "produced_by": ProducedBy(rule="test"), "language": "en", "partition": "p",

@@ -8,7 +8,7 @@ from fake_judges import examples
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.evaluation.judge_report.probe_spec import Probe, ProbeLimits, ProbesSpec, load_probes
-from benchbuilder.evaluation.judge_report.probes import probe_pairs
+from benchbuilder.evaluation.judge_report.robustness_card import probe_pairs
 
 RECIPES = Path(__file__).parents[3] / "recipes" / "probes"
 FACTS = {"negations": ["不"], "harmless": ["不良"]}

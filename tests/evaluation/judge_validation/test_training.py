@@ -48,7 +48,7 @@ from benchbuilder.evaluation.judges.card import (
 )
 from benchbuilder.evaluation.judges.encoder import EncoderSpec
 from benchbuilder.evaluation.judges.tfidf_ridge import TfidfRidgeJudge
-from benchbuilder.evaluation.stats.calibration import conformal_half_width
+from benchbuilder.evaluation.stats.accuracy import conformal_half_width
 
 ABLATIONS = ("without_evidence", "answer_only", "question_only")
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 from judge_world import EVALUATION, World, ridge, score, world
 
-from benchbuilder.evaluation.judge_training import untrained
-from benchbuilder.evaluation.judge_training.train import train_judge
-from benchbuilder.evaluation.judge_training.untrained import validation_run_from_scores
+from benchbuilder.evaluation.judge_training import train
+from benchbuilder.evaluation.judge_training.train import train_judge, validation_run_from_scores
 
 
 @pytest.fixture(autouse=True)
 def unopened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(untrained, "_opened", lambda spec: None)
+    monkeypatch.setattr(train, "_opened", lambda spec: None)
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,9 @@ from pydantic import ValidationError
 from benchbuilder.core import registry
 from benchbuilder.core.errors import DataError, InstallationError, RecipeError, ServiceError
 from benchbuilder.evaluation.judges.base import Case, Example
-from benchbuilder.evaluation.judges.decoder import DecoderJudge, DecoderSpec
+from benchbuilder.evaluation.judges.decoder import DecoderJudge, DecoderSpec, ScoreGrid
 from benchbuilder.evaluation.judges.neural.inputs import VARIABLES
 from benchbuilder.evaluation.judges.neural.learner import score_rows_in_batches
-from benchbuilder.evaluation.judges.neural.score_tokens import ScoreGrid
 from benchbuilder.models import prompts
 from benchbuilder.testing import check_judge
 

@@ -12,7 +12,7 @@ from benchbuilder.config.spec.base import FileRef
 from benchbuilder.config.spec.model import ModelSpec, Sampling
 from benchbuilder.core.errors import DataError, RecipeError
 from benchbuilder.core.records.outcomes import Dropped
-from benchbuilder.evaluation.judge_training.prompted_judge import GatewayJudge
+from benchbuilder.evaluation.judge_training.finetune import GatewayJudge
 from benchbuilder.evaluation.judges.base import Case
 from benchbuilder.evaluation.judges.prompted import PromptedJudge, PromptedSpec
 from benchbuilder.models import Gateway

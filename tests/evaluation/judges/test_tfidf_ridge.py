@@ -20,8 +20,7 @@ from benchbuilder.core.errors import DataError, InstallationError
 from benchbuilder.evaluation.judge_training.examples import make_examples
 from benchbuilder.evaluation.judge_training.splits import Split, split_examples
 from benchbuilder.evaluation.judges.base import Case, Example
-from benchbuilder.evaluation.judges.tfidf_features import RELATIONS, extract_features
-from benchbuilder.evaluation.judges.tfidf_ridge import TfidfRidgeJudge
+from benchbuilder.evaluation.judges.tfidf_ridge import RELATIONS, TfidfRidgeJudge, extract_features
 
 
 def halves(**changes: Any) -> Split:

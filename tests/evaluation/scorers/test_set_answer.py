@@ -17,7 +17,7 @@ from benchbuilder.core.records.outcomes import NotApplicable
 from benchbuilder.core.records.payloads import Item
 from benchbuilder.core.records.roles import Answer, Candidate
 from benchbuilder.core.registry import create_from_spec
-from benchbuilder.evaluation.analysis.scorer_choice import Measure, ScorerChoice
+from benchbuilder.evaluation.analysis.read_answers import Measure, ScorerChoice
 from benchbuilder.evaluation.baselines.base import Baseline
 from benchbuilder.evaluation.judges.base import make_case
 from benchbuilder.evaluation.scorers.base import AspectScore

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from benchbuilder.evaluation.stats import accuracy, errors
-from benchbuilder.evaluation.stats.errors import check_constant_predictor
+from benchbuilder.evaluation.stats import accuracy, agreement
+from benchbuilder.evaluation.stats.agreement import check_constant_predictor
 
 # --- accuracy ------------------------------------------------------------------------------------------------------
 
@@ -81,21 +81,21 @@ def test_missing_values_leave_their_rows_out():
 @given(rows)
 def test_distances_equal_scikit_learn(pairs):
     predicted, target = np.array(pairs).T
-    assert errors.mae_statistic(predicted, target).value() == pytest.approx(
+    assert agreement.mae_statistic(predicted, target).value() == pytest.approx(
         metrics.mean_absolute_error(target, predicted)
     )
-    assert errors.rmse_statistic(predicted, target).value() == pytest.approx(
+    assert agreement.rmse_statistic(predicted, target).value() == pytest.approx(
         metrics.root_mean_squared_error(target, predicted)
     )
-    assert errors.bias_statistic(predicted, target).value() == pytest.approx(predicted.mean() - target.mean())
+    assert agreement.bias_statistic(predicted, target).value() == pytest.approx(predicted.mean() - target.mean())
 
 
 @pytest.mark.push
 @given(rows)
 def test_kappa_equals_scikit_learn(pairs):
     predicted, target = np.array(pairs).T
-    first, second = errors.bin_numbers(predicted), errors.bin_numbers(target)
-    found = errors.quadratic_weighted_kappa_statistic(predicted, target).value()
+    first, second = agreement.bin_numbers(predicted), agreement.bin_numbers(target)
+    found = agreement.quadratic_weighted_kappa_statistic(predicted, target).value()
     if len({*first.tolist(), *second.tolist()}) == 1:
         assert np.isnan(found)
     else:
@@ -104,24 +104,24 @@ def test_kappa_equals_scikit_learn(pairs):
 
 def test_a_border_belongs_to_the_bin_above():
     steps = [step / 10 for step in range(11)]
-    assert errors.bin_numbers(steps).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4]
-    assert errors.bin_numbers([-0.1, 1.2]).tolist() == [0, 4]
-    assert errors.bin_numbers([np.nextafter(border, 0) for border in (0.2, 0.4, 0.6, 0.8)]).tolist() == [1, 2, 3, 4]
+    assert agreement.bin_numbers(steps).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4]
+    assert agreement.bin_numbers([-0.1, 1.2]).tolist() == [0, 4]
+    assert agreement.bin_numbers([np.nextafter(border, 0) for border in (0.2, 0.4, 0.6, 0.8)]).tolist() == [1, 2, 3, 4]
 
 
 def test_a_missing_value_has_no_bin():
     with pytest.raises(ValueError, match="missing"):
-        errors.bin_numbers([0.1, None])
+        agreement.bin_numbers([0.1, None])
 
 
 def test_a_lenient_judge_has_a_positive_bias():
-    assert errors.bias_statistic([0.9, 0.8, None], [0.6, 0.7, 0.1]).value() == pytest.approx(0.2)
+    assert agreement.bias_statistic([0.9, 0.8, None], [0.6, 0.7, 0.1]).value() == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("name", ["mae", "rmse", "bias", "quadratic_weighted_kappa"])
 def test_nothing_has_no_error(name):
-    assert np.isnan(getattr(errors, f"{name}_statistic")([], []).value())
-    assert np.isnan(getattr(errors, f"{name}_statistic")([None], [0.2]).value())
+    assert np.isnan(getattr(agreement, f"{name}_statistic")([], []).value())
+    assert np.isnan(getattr(agreement, f"{name}_statistic")([None], [0.2]).value())
 
 
 # --- alarm ---------------------------------------------------------------------------------------------------------

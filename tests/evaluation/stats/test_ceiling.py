@@ -12,7 +12,7 @@ from slow_statistics import statistic_of_rows
 
 from benchbuilder.core.errors import InstallationError
 from benchbuilder.evaluation.stats import human_ceiling
-from benchbuilder.evaluation.stats.alternative_annotator import alternative_annotator_test, benjamini_yekutieli
+from benchbuilder.evaluation.stats.human_ceiling import alternative_annotator_test, benjamini_yekutieli
 from benchbuilder.evaluation.stats.intervals import bootstrap_estimate
 
 # --- ceiling ---------------------------------------------------------------------------------------------------------

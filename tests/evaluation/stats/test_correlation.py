@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchbuilder.evaluation.stats import correlation
-from benchbuilder.evaluation.stats.correlation import rank_agreement
-from benchbuilder.evaluation.stats.ranks import TieGroups, discordant_pairs
+from benchbuilder.evaluation.stats import agreement
+from benchbuilder.evaluation.stats.agreement import TieGroups, discordant_pairs, rank_agreement
 
 # --- correlation ---------------------------------------------------------------------------------------------------
 
@@ -24,10 +23,10 @@ def varies(rows):
 @given(columns.filter(varies))
 def test_all_three_equal_scipy(rows):
     one, other = np.array(rows).T
-    assert correlation.pearson(one, other) == pytest.approx(stats.pearsonr(one, other)[0], abs=1e-9)
-    assert correlation.spearman_statistic(one, other).value() == pytest.approx(stats.spearmanr(one, other)[0], abs=1e-9)
-    assert correlation.kendall_statistic(one, other).value() == pytest.approx(stats.kendalltau(one, other)[0], abs=1e-9)
-    assert correlation.r_squared_statistic(one, other).value() == pytest.approx(
+    assert agreement.pearson(one, other) == pytest.approx(stats.pearsonr(one, other)[0], abs=1e-9)
+    assert agreement.spearman_statistic(one, other).value() == pytest.approx(stats.spearmanr(one, other)[0], abs=1e-9)
+    assert agreement.kendall_statistic(one, other).value() == pytest.approx(stats.kendalltau(one, other)[0], abs=1e-9)
+    assert agreement.r_squared_statistic(one, other).value() == pytest.approx(
         stats.linregress(one, other).rvalue ** 2, abs=1e-9
     )
 
@@ -37,15 +36,15 @@ def test_many_rows_without_ties_equal_scipy(rows):
     random = np.random.default_rng(rows)
     one = random.normal(0, 1, rows)
     other = one + random.normal(0, 2, rows)
-    assert correlation.pearson(one, other) == pytest.approx(stats.pearsonr(one, other)[0])
-    assert correlation.spearman_statistic(one, other).value() == pytest.approx(stats.spearmanr(one, other)[0])
-    assert correlation.kendall_statistic(one, other).value() == pytest.approx(stats.kendalltau(one, other)[0])
+    assert agreement.pearson(one, other) == pytest.approx(stats.pearsonr(one, other)[0])
+    assert agreement.spearman_statistic(one, other).value() == pytest.approx(stats.spearmanr(one, other)[0])
+    assert agreement.kendall_statistic(one, other).value() == pytest.approx(stats.kendalltau(one, other)[0])
 
 
 def test_a_large_offset_loses_nothing():
     random = np.random.default_rng(0)
     one = random.normal(0, 1, 50)
-    assert correlation.pearson(one + 1e8, 2 * one + 1e8) == pytest.approx(1, abs=1e-6)
+    assert agreement.pearson(one + 1e8, 2 * one + 1e8) == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["pearson", "spearman", "kendall", "r_squared"])
@@ -53,23 +52,23 @@ def test_a_large_offset_loses_nothing():
     "columns", [([], []), ([0.3], [0.4]), ([0.1, 0.1, 0.1], [0.2, 0.4, 0.9]), ([1, 2], [0.1, 0.1]), ([None], [1.0])]
 )
 def test_no_correlation_is_nan_without_a_warning(name, columns):
-    assert np.isnan(getattr(correlation, f"{name}_statistic")(*columns).value())
+    assert np.isnan(getattr(agreement, f"{name}_statistic")(*columns).value())
 
 
 def test_rows_that_lack_a_value_are_left_out():
-    assert correlation.pearson([1, 2, None, 4], [1, 2, 9, float("nan")]) == pytest.approx(1)
+    assert agreement.pearson([1, 2, None, 4], [1, 2, 9, float("nan")]) == pytest.approx(1)
 
 
 def test_columns_of_different_length_are_refused():
     with pytest.raises(ValueError, match="3 values cannot be paired with 2"):
-        correlation.pearson([1, 2, 3], [1, 2])
+        agreement.pearson([1, 2, 3], [1, 2])
 
 
 @pytest.mark.parametrize(
     "name", ["pearson_statistic", "spearman_statistic", "kendall_statistic", "r_squared_statistic"]
 )
 def test_a_draw_without_variation_is_undefined_and_the_others_are_not(name):
-    statistic = getattr(correlation, name)([0.1, 0.1, 0.7], [0.3, 0.5, 0.9])
+    statistic = getattr(agreement, name)([0.1, 0.1, 0.7], [0.3, 0.5, 0.9])
     found = statistic.compute(np.array([[2.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 3.0]]))
     assert np.isnan(found).tolist() == [True, False, True]
 
@@ -84,20 +83,20 @@ def test_the_partial_correlation_is_that_of_residuals():
     third = random.normal(0, 1, 200)
     one, other = third + random.normal(0, 1, 200), -2 * third + random.normal(0, 1, 200)
     expected = stats.pearsonr(residuals(one, third), residuals(other, third))[0]
-    assert correlation.partial_correlation_statistic(one, other, third).value() == pytest.approx(expected)
+    assert agreement.partial_correlation_statistic(one, other, third).value() == pytest.approx(expected)
 
 
 def test_the_partial_correlation_equals_pingouin():
     """pingouin.partial_corr, version 0.7.0, run once by hand: r of the first two columns, given the third."""
     columns = np.random.default_rng(3).integers(0, 20, (3, 15)) / 20
-    found = correlation.partial_correlation_statistic(*columns).value()
+    found = agreement.partial_correlation_statistic(*columns).value()
     assert found == pytest.approx(-0.08518085635654213)
 
 
 def test_nothing_is_left_beyond_what_says_it_all():
     third = np.arange(10.0)
-    assert np.isnan(correlation.partial_correlation_statistic(2 * third, np.sin(third), third).value())
-    assert np.isnan(correlation.partial_correlation_statistic([1, 1, 1], [1, 2, 3], [3, 1, 2]).value())
+    assert np.isnan(agreement.partial_correlation_statistic(2 * third, np.sin(third), third).value())
+    assert np.isnan(agreement.partial_correlation_statistic([1, 1, 1], [1, 2, 3], [3, 1, 2]).value())
 
 
 @given(columns, st.data())
@@ -123,8 +122,8 @@ def test_partial_correlations_of_weighted_rows_are_those_of_repeated_ones():
     random = np.random.default_rng(6)
     table = random.random((3, 30))
     weights = random.integers(0, 3, 30)
-    found = correlation.partial_correlation_statistic(*table).compute(weights[None, :].astype(float))[0]
-    assert found == pytest.approx(correlation.partial_correlation_statistic(*np.repeat(table, weights, axis=1)).value())
+    found = agreement.partial_correlation_statistic(*table).compute(weights[None, :].astype(float))[0]
+    assert found == pytest.approx(agreement.partial_correlation_statistic(*np.repeat(table, weights, axis=1)).value())
 
 
 # --- systems -------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from scipy import stats
 from slow_statistics import statistic_of_rows
 
 from benchbuilder.core.stats.weighted import draw_rows, percentile_interval
-from benchbuilder.evaluation.stats import accuracy, calibration, correlation, errors, intervals, student_t
+from benchbuilder.evaluation.stats import accuracy, agreement, intervals, student_t
 from benchbuilder.evaluation.stats.statistic import Statistic, cluster_codes, mean_statistic
 
 # --- intervals -----------------------------------------------------------------------------------------------------
@@ -51,18 +51,18 @@ def test_a_table_that_is_too_large_to_keep_is_drawn_alike(monkeypatch):
 @pytest.mark.parametrize(
     "weighted",
     [
-        correlation.pearson_statistic,
-        correlation.spearman_statistic,
-        correlation.kendall_statistic,
-        correlation.r_squared_statistic,
+        agreement.pearson_statistic,
+        agreement.spearman_statistic,
+        agreement.kendall_statistic,
+        agreement.r_squared_statistic,
         accuracy.accuracy_statistic,
         accuracy.balanced_accuracy_statistic,
         accuracy.auroc_statistic,
-        calibration.brier_statistic,
-        errors.mae_statistic,
-        errors.rmse_statistic,
-        errors.bias_statistic,
-        errors.quadratic_weighted_kappa_statistic,
+        accuracy.brier_statistic,
+        agreement.mae_statistic,
+        agreement.rmse_statistic,
+        agreement.bias_statistic,
+        agreement.quadratic_weighted_kappa_statistic,
     ],
 )
 def test_weights_do_what_repeating_rows_does(weighted):
@@ -124,8 +124,8 @@ def test_one_cluster_has_a_value_and_no_interval():
 
 
 def test_what_is_undefined_says_why():
-    found = intervals.bootstrap_estimate(correlation.pearson_statistic([1, 1, 1], [0, 1, 0]), ["a", "b", "c"], **HOW)
-    assert (found.value, found.low, found.why) == (None, None, correlation.WHY_NO_CORRELATION)
+    found = intervals.bootstrap_estimate(agreement.pearson_statistic([1, 1, 1], [0, 1, 0]), ["a", "b", "c"], **HOW)
+    assert (found.value, found.low, found.why) == (None, None, agreement.WHY_NO_CORRELATION)
 
 
 def test_mostly_undefined_samples_give_no_interval():
@@ -133,7 +133,7 @@ def test_mostly_undefined_samples_give_no_interval():
     predicted, target = [0.0] * 40, [float(row % 2) for row in range(40)]
     predicted[0] = 1.0
     some = intervals.bootstrap_estimate(
-        correlation.pearson_statistic(predicted, target), [str(row) for row in range(40)], **HOW
+        agreement.pearson_statistic(predicted, target), [str(row) for row in range(40)], **HOW
     )
     assert some.low is not None
     spoilt = Statistic(lambda weights: np.where(weights[:, 0] > 0, np.nan, 1.0), np.ones(40, bool), "row 0 spoils it")
@@ -160,9 +160,9 @@ def test_many_statistics_share_their_draws_and_keep_their_names():
     predicted, target, clusters = world()
     gappy = [None if row % 7 == 0 else value for row, value in enumerate(predicted)]
     statistics = {
-        "r": correlation.pearson_statistic(predicted, target),
-        "gappy": correlation.pearson_statistic(gappy, target),
-        "mae": errors.mae_statistic(predicted, target),
+        "r": agreement.pearson_statistic(predicted, target),
+        "gappy": agreement.pearson_statistic(gappy, target),
+        "mae": agreement.mae_statistic(predicted, target),
     }
     found = intervals.bootstrap_estimates(statistics, clusters, **HOW)
     assert list(found) == ["r", "gappy", "mae"]
@@ -174,7 +174,7 @@ def test_many_statistics_share_their_draws_and_keep_their_names():
 def test_a_paired_difference_is_sharper_than_two_intervals():
     predicted, target, clusters = world()
     better = np.clip(target + np.random.default_rng(2).normal(0, 0.12, 300), 0, 1)
-    first, second = errors.mae_statistic(predicted, target), errors.mae_statistic(better, target)
+    first, second = agreement.mae_statistic(predicted, target), agreement.mae_statistic(better, target)
     found = intervals.bootstrap_difference(first, second, clusters, **HOW)
     assert found.value == pytest.approx(first.value() - second.value())
     assert found.low > 0
@@ -284,8 +284,8 @@ def test_thirty_statistics_of_five_thousand_rows_take_seconds():
     statistics = {}
     for number in range(10):
         predicted = target + random.normal(0, 0.1 + number / 10, 5_000)
-        statistics[f"pearson {number}"] = correlation.pearson_statistic(predicted, target)
-        statistics[f"mae {number}"] = errors.mae_statistic(predicted, target)
+        statistics[f"pearson {number}"] = agreement.pearson_statistic(predicted, target)
+        statistics[f"mae {number}"] = agreement.mae_statistic(predicted, target)
         statistics[f"accuracy {number}"] = accuracy.accuracy_statistic(predicted, target)
     start = time.process_time()
     intervals.bootstrap_estimates(statistics, clusters, samples=1000, level=0.95, seed=1)

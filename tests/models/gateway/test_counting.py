@@ -12,8 +12,15 @@ from benchbuilder.core.errors import RecipeError
 from benchbuilder.models.base import Message, Request
 from benchbuilder.models.gateway.journal import Journal
 from benchbuilder.models.gateway.journal_tables import Cost, JournalRequest, SettledReply, settle_reply, write_reply
-from benchbuilder.models.gateway.learnt_tokens import LEAST_REPLIES, PromptFit, fit_line, mean_reply
-from benchbuilder.models.gateway.token_count import TokenCounter, calibrated_counter, estimate_tokens
+from benchbuilder.models.gateway.token_count import (
+    LEAST_REPLIES,
+    PromptFit,
+    TokenCounter,
+    calibrated_counter,
+    estimate_tokens,
+    fit_line,
+    mean_reply,
+)
 
 CHINESE = "妊娠期糖尿病患者应当在医生指导下控制饮食，并定期监测血糖。"
 ENGLISH = "Women with gestational diabetes should follow a diet and have their blood glucose measured regularly."

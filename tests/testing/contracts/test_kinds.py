@@ -33,7 +33,7 @@ from benchbuilder.models.base import Message, Reply, Request
 from benchbuilder.models.providers.replay import RecordedReply, write_replies
 from benchbuilder.sources.base import Source
 from benchbuilder.steps.base import Step
-from benchbuilder.steps.errata.log import ItemTexts
+from benchbuilder.steps.correct import ItemTexts
 from benchbuilder.testing import (
     check_exporter,
     check_kind,

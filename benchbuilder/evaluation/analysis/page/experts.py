@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from benchbuilder.core import Item, split_characters
+from benchbuilder.evaluation.analysis.item_sections import ItemsForExperts, WrongAnswerTable
 from benchbuilder.evaluation.analysis.page.parts import AnalysisFigure, AnalysisFrame, AnalysisPart
-from benchbuilder.evaluation.analysis.to_experts import ItemsForExperts
-from benchbuilder.evaluation.analysis.wrong_answers import WrongAnswerTable
 from benchbuilder.exporters import ChartDot, ChartRow, ReportEntry, entry_of, row_chart, visible_text
 
 MOST_ITEMS = 40
@@ -73,9 +72,7 @@ def entries(frame: AnalysisFrame, ids: Sequence[str]) -> Mapping[str, ReportEntr
 
 def returned_items(frame: AnalysisFrame) -> list[ReturnedItem]:
     """The first items that go back, the most suspicious first."""
-    found, t = frame.section("to_experts", ItemsForExperts), frame.t
-    if found is None:
-        return []
+    found, t = frame.analysis.section(ItemsForExperts), frame.t
     ids = found.ids[:MOST_ITEMS].tolist()
     known = entries(frame, ids)
     returned: list[ReturnedItem] = []
@@ -93,8 +90,8 @@ def returned_items(frame: AnalysisFrame) -> list[ReturnedItem]:
 
 def experts_part(frame: AnalysisFrame, shown: int) -> AnalysisPart | None:
     """What stands above the items that go back; `shown` of them are on the page."""
-    t, found = frame.t, frame.section("to_experts", ItemsForExperts)
-    if found is None or not shown:
+    t, found = frame.t, frame.analysis.section(ItemsForExperts)
+    if not shown:
         return None
     said = [*found.sentences(t)]
     if len(found.ids) > shown:
@@ -110,10 +107,8 @@ def _attracting(found: WrongAnswerTable) -> list[int]:
 
 def attracting_answers(frame: AnalysisFrame) -> list[AttractingAnswer]:
     """The wrong answers that attract most, with their texts."""
-    found, t = frame.section("wrong_answers", WrongAnswerTable), frame.t
-    places = [] if found is None else _attracting(found)[:_MOST_ATTRACTING]
-    if found is None or not places:
-        return []
+    found, t = frame.analysis.section(WrongAnswerTable), frame.t
+    places = _attracting(found)[:_MOST_ATTRACTING]
     known = entries(frame, found.ids[places].tolist())
     answers: list[AttractingAnswer] = []
     for number, place in enumerate(places, 1):
@@ -131,11 +126,9 @@ def _option(entry: ReportEntry, key: str) -> str:
     return next((f"{key}. {option.text}" for option in options if option.key == key), key)
 
 
-def wrong_answers_part(frame: AnalysisFrame) -> AnalysisPart | None:
+def wrong_answers_part(frame: AnalysisFrame) -> AnalysisPart:
     """How often models say the wrong answers that attract, and the right ones."""
-    t, found = frame.t, frame.section("wrong_answers", WrongAnswerTable)
-    if found is None:
-        return None
+    t, found = frame.t, frame.analysis.section(WrongAnswerTable)
     title, places = t("analysis.page.wrong_answers"), _attracting(found)
     if found.why is not None or not places:
         return AnalysisPart("wrong-answers", title, sentences=found.sentences(t))

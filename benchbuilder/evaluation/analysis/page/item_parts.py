@@ -11,14 +11,12 @@ from markupsafe import Markup
 
 from benchbuilder.core import Floats
 from benchbuilder.evaluation.analysis.answered import Bools
-from benchbuilder.evaluation.analysis.difficulty import DifficultyScale
+from benchbuilder.evaluation.analysis.difficulty import DifficultyScale, ItemSubset
 from benchbuilder.evaluation.analysis.groups import GroupComparison, GroupDifferences
-from benchbuilder.evaluation.analysis.items import FLAGS, ItemTable
+from benchbuilder.evaluation.analysis.item_sections import FLAGS, ItemTable
+from benchbuilder.evaluation.analysis.page.charts import ItemMap, MapTexts, MarkedItem, curve_chart, scale_chart
 from benchbuilder.evaluation.analysis.page.experts import ReturnedItem
-from benchbuilder.evaluation.analysis.page.item_map import ItemMap, MapTexts, MarkedItem
 from benchbuilder.evaluation.analysis.page.parts import MOST_ROWS, AnalysisFigure, AnalysisFrame, AnalysisPart
-from benchbuilder.evaluation.analysis.page.scale_chart import curve_chart, scale_chart
-from benchbuilder.evaluation.analysis.subset import ItemSubset
 from benchbuilder.evaluation.results.context import CellValue, table_columns
 from benchbuilder.exporters import ChartDot, ChartRow, ResultTable, Series, TableColumn, column_chart, row_chart
 
@@ -30,8 +28,8 @@ _RATIOS = {-3.0: "⅛", -2.0: "¼", -1.0: "½", 0.0: "1", 1.0: "2", 2.0: "4", 3.
 
 def map_part(frame: AnalysisFrame, returned: Sequence[ReturnedItem]) -> AnalysisPart | None:
     """How hard each item is, and how well it goes with the rest."""
-    t, found = frame.t, frame.section("items", ItemTable)
-    if found is None or not len(found.ids):
+    t, found = frame.t, frame.analysis.section(ItemTable)
+    if not len(found.ids):
         return None
     share = t.percent(float(found.difficulty.mean()))
     said = [t("analysis.items_lead", models=found.models, n=len(found.ids), families=found.families, share=share)]
@@ -102,9 +100,7 @@ def _between(values: Floats, low: float, high: float) -> Bools:
 
 def difficulty_part(frame: AnalysisFrame) -> AnalysisPart | None:
     """Items and models on one scale, with the rule that says what is shown."""
-    t, found = frame.t, frame.section("difficulty", DifficultyScale)
-    if found is None:
-        return None
+    t, found = frame.t, frame.analysis.section(DifficultyScale)
     title, lead = t("analysis.page.difficulty"), t("analysis.page.difficulty_lead")
     if not len(found.ids):
         return AnalysisPart("difficulty", title, sentences=[found.why.text(t)] if found.why is not None else [])
@@ -126,8 +122,8 @@ def difficulty_part(frame: AnalysisFrame) -> AnalysisPart | None:
 
 def groups_part(frame: AnalysisFrame) -> AnalysisPart | None:
     """Which items favour a group of models."""
-    t, found = frame.t, frame.section("groups", GroupDifferences)
-    if found is None or not (found.comparisons or found.skipped):
+    t, found = frame.t, frame.analysis.section(GroupDifferences)
+    if not (found.comparisons or found.skipped):
         return None
     title, lead = t("analysis.page.groups"), t("analysis.page.groups_lead")
     if not found.comparisons:
@@ -172,6 +168,5 @@ def _octaves(one: GroupComparison) -> float:
 
 def subset_part(frame: AnalysisFrame) -> AnalysisPart | None:
     """A subset of the items that keeps the ranking, if one was asked for."""
-    t, found = frame.t, frame.section("subset", ItemSubset)
-    said = [] if found is None else found.sentences(t)
+    t, said = frame.t, frame.analysis.section(ItemSubset).sentences(frame.t)
     return AnalysisPart("subset", t("analysis.page.subset"), sentences=said) if said else None

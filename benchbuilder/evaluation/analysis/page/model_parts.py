@@ -1,4 +1,4 @@
-"""The parts of the page about models: ranks, consistency, and how scores hang on the form of items."""
+"""The parts of the page about models: ranks, consistency, forms and wordings, and the plan of items."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ import numpy as np
 from markupsafe import Markup
 
 from benchbuilder.core import Floats
-from benchbuilder.evaluation.analysis.consistency import Consistency, ModelConsistency
-from benchbuilder.evaluation.analysis.form_spread import FormMeans, FormSpread
+from benchbuilder.evaluation.analysis.model_sections import (
+    Consistency,
+    FormMeans,
+    FormSpread,
+    ModelConsistency,
+    ModelRanks,
+)
+from benchbuilder.evaluation.analysis.page.experts import shortened
 from benchbuilder.evaluation.analysis.page.parts import MOST_ROWS, AnalysisFigure, AnalysisFrame, AnalysisPart
-from benchbuilder.evaluation.analysis.ranks import ModelRanks
+from benchbuilder.evaluation.analysis.plan import PlanRequest, plan_items
+from benchbuilder.evaluation.analysis.wordings import ModelWordings, WordingEffects
 from benchbuilder.evaluation.results.context import estimate_cell, table_columns
 from benchbuilder.exporters import (
     ChartDot,
@@ -23,6 +30,7 @@ from benchbuilder.exporters import (
     TableColumn,
     row_chart,
     stacked_bar_chart,
+    visible_text,
     width_of,
 )
 
@@ -34,11 +42,9 @@ _ROW, _DOT = 24.0, 6.0
 _MOST_TICKS = 8
 
 
-def ranks_part(frame: AnalysisFrame) -> AnalysisPart | None:
+def ranks_part(frame: AnalysisFrame) -> AnalysisPart:
     """The ranks of models with their intervals, and the places that they share."""
-    t, found = frame.t, frame.section("ranks", ModelRanks)
-    if found is None:
-        return None
+    t, found = frame.t, frame.analysis.section(ModelRanks)
     title = t("analysis.page.ranks")
     if found.why is not None:
         return AnalysisPart("ranks", title, sentences=found.sentences(t))
@@ -78,11 +84,9 @@ def _rank_ticks(count: int) -> list[int]:
     return [1, *(rank for rank in range(step, count, step) if 1 < rank <= count - 0.75 * step), count]
 
 
-def consistency_part(frame: AnalysisFrame) -> AnalysisPart | None:
+def consistency_part(frame: AnalysisFrame) -> AnalysisPart:
     """How many families each model knows whole, in part, not at all, or answers against itself."""
-    t, found = frame.t, frame.section("consistency", Consistency)
-    if found is None:
-        return None
+    t, found = frame.t, frame.analysis.section(Consistency)
     title = t("analysis.page.consistency")
     if found.why is not None:
         return AnalysisPart("consistency", title, sentences=found.sentences(t))
@@ -170,11 +174,9 @@ def _consistency_table(frame: AnalysisFrame, models: Sequence[ModelConsistency],
     )  # fmt: skip
 
 
-def forms_part(frame: AnalysisFrame) -> AnalysisPart | None:
+def forms_part(frame: AnalysisFrame) -> AnalysisPart:
     """The means of each model by the form of items."""
-    t, found = frame.t, frame.section("forms", FormSpread)
-    if found is None:
-        return None
+    t, found = frame.t, frame.analysis.section(FormSpread)
     title = t("analysis.page.forms")
     if found.why is not None:
         return AnalysisPart("forms", title, sentences=found.sentences(t))
@@ -247,3 +249,96 @@ def _interval(value: float, low: float, high: float) -> TableCell:
     if np.isnan(low):
         return TableCell(value)
     return TableCell(value, low=low, high=high)
+
+
+_VARIANCE = {"of_item": "c0", "of_wording": "c5", "of_both": "c4", "of_sampling": "lost"}
+"""The colours of what the variance of an answer comes with."""
+_EXAMPLE = 70
+
+
+def wordings_part(frame: AnalysisFrame) -> AnalysisPart:
+    """The mean of each model in each wording, and what its answers vary with."""
+    t, found = frame.t, frame.analysis.section(WordingEffects)
+    title, said = t("analysis.page.wordings"), found.sentences(t)
+    if found.why is not None:
+        return AnalysisPart("wordings", title, sentences=said)
+    models = sorted(found.models, key=lambda one: -np.mean([_number(mean.value) for mean in one.means]))
+    said = [said[0], *said[1 + len(models) :]]  # the lines of the models are the chart and the table
+    return AnalysisPart("wordings", title, t("analysis.page.wordings_lead"), said, _figures(frame, found, models),
+                        [_table(frame, found, models)])  # fmt: skip
+
+
+def _figures(frame: AnalysisFrame, found: WordingEffects, models: Sequence[ModelWordings]) -> list[AnalysisFigure]:
+    t, shown = frame.t, models[:MOST_ROWS]
+    names = [frame.names.get(one.model, visible_text(one.model)) for one in shown]
+    most = max(models, key=lambda one: one.items)
+    caption, note = frame.caption(most.items, most.families, len(models)), frame.shown_note(len(models))
+    means, low, high = (
+        np.array([[_number(getattr(mean, part)) for mean in one.means] for one in shown])
+        for part in ("value", "low", "high")
+    )
+    legend = tuple(
+        (css, t("analysis.page.wording_legend", name=name, example=shortened(visible_text(example), _EXAMPLE)))
+        for css, name, example in zip(FORM_CLASSES, found.wordings, found.examples, strict=False)
+    )
+    heading = t("analysis.page.wordings_chart")
+    figures = [AnalysisFigure(heading, wording_chart(names, (means, low, high), heading), caption, note, legend)]
+    rows = [
+        StackedRow(name, [(max(0.0, _number(getattr(one, part).value)), css) for part, css in _VARIANCE.items()],
+                   t.percent(_number(one.of_wording.value)))
+        for name, one in zip(names, shown, strict=True)
+        if all(getattr(one, part).value is not None for part in _VARIANCE)
+    ]  # fmt: skip
+    if rows:
+        heading = t("analysis.page.variance_chart")
+        colours = tuple((css, t(f"analysis.page.{part}")) for part, css in _VARIANCE.items())
+        figures.append(AnalysisFigure(heading, stacked_bar_chart(rows, heading), caption, note, colours))
+    return figures
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def _table(frame: AnalysisFrame, found: WordingEffects, models: Sequence[ModelWordings]) -> ResultTable:
+    t = frame.t
+    columns = [
+        *table_columns(t, "model:words=common.model items:count=analysis.page.items_column "
+                       "families:count=analysis.page.families"),
+        *(TableColumn(f"wording{place}", name) for place, name in enumerate(found.wordings)),
+        *table_columns(t, "spread=analysis.page.spread chance=analysis.page.spread_by_chance p=audit.table_p "
+                       "flips:percent=analysis.page.flips"),
+    ]  # fmt: skip
+    lines = [
+        (frame.names.get(one.model, one.model), one.items, one.families, *map(estimate_cell, one.means),
+         estimate_cell(one.spread), one.chance, one.p, estimate_cell(one.flips))
+        for one in models
+    ]  # fmt: skip
+    return frame.table("model_wordings", t("analysis.page.wordings"), columns, lines)
+
+
+_DIFFERENCES = (0.01, 0.02, 0.03, 0.05, 0.1)
+
+
+def plan_part(frame: AnalysisFrame) -> AnalysisPart | None:
+    """How many items and families show differences of some sizes, estimated from these answers."""
+    t, models = frame.t, frame.models
+    level = frame.analysis.loaded.recipe.analysis.level
+    plans = [plan_items(PlanRequest(size, level=level), models.items.families, models) for size in _DIFFERENCES]
+    first = plans[0]
+    if not first.estimated:
+        return None
+    said = [
+        t("analysis.page.plan_present", n=first.present, families=models.family_count,
+          points=t.number(first.visible * 100)),
+        t("analysis.page.plan_basis", mean=t.percent(first.mean), correlation=f"{first.correlation:.2f}",
+          likeness=f"{first.likeness:.2f}"),
+    ]  # fmt: skip
+    lines = [
+        (t("analysis.page.points", n=round(plan.request.difference * 100)), plan.items, plan.families) for plan in plans
+    ]
+    table = frame.table(
+        "item_plan", t("analysis.page.plan_table"), "difference:words=analysis.page.difference "
+        "items:count=analysis.page.items_needed families:count=analysis.page.families_needed", lines,
+    )  # fmt: skip
+    return AnalysisPart("plan", t("analysis.page.plan"), t("analysis.page.plan_lead"), said, (), [table])

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 from markupsafe import Markup
 
 from benchbuilder.core import PageTexts
 from benchbuilder.evaluation.analysis.answered import AnsweredItems
 from benchbuilder.evaluation.analysis.run import Analysis
-from benchbuilder.evaluation.analysis.section import AnalysisSection
 from benchbuilder.evaluation.results.context import CellValue, table_columns, table_line
 from benchbuilder.exporters import ResultTable, TableColumn, visible_text
 
 MOST_ROWS = 30
 """A chart shows this many models or groups; the table below it shows all."""
-_Section = TypeVar("_Section", bound=AnalysisSection)
 
 
 @dataclass(frozen=True)
@@ -60,11 +57,6 @@ class AnalysisFrame:
     def names(self) -> Mapping[str, str]:
         """The name of each system to show."""
         return {one.name: visible_text(one.display_name) for one in self.analysis.answered.systems}
-
-    def section(self, name: str, kind: type[_Section]) -> _Section | None:
-        """What a section found; None if the analysis lacks it."""
-        found = self.analysis.sections.get(name)
-        return found if isinstance(found, kind) else None
 
     @property
     def made_up(self) -> str:

@@ -6,12 +6,15 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from math import comb
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from benchbuilder.config import AuditSpec, KindSpec, LoadedRecipe
+import numpy as np
+
+from benchbuilder.config import AllowedLeak, AuditSpec, KindSpec, LoadedRecipe
 from benchbuilder.core import Choice, Fact, Item, Problem, RecipeError, find_kind, write_atomically
 from benchbuilder.evaluation.audit.exposure.base import (
     ExposureMaterial,
@@ -22,12 +25,12 @@ from benchbuilder.evaluation.audit.exposure.base import (
 )
 from benchbuilder.evaluation.audit.exposure.canary import CANARY, canary_tasks
 from benchbuilder.evaluation.audit.exposure.completion import COMPLETION, completion_tasks
-from benchbuilder.evaluation.audit.exposure.findings import ExposureFinding, conclude, judge_replies
-from benchbuilder.evaluation.audit.exposure.options import OPTIONS, option_tasks
+from benchbuilder.evaluation.audit.exposure.options import OPTIONS, option_tasks, same_option
 from benchbuilder.evaluation.audit.exposure.quiz import QUIZ, quiz_tasks
 from benchbuilder.evaluation.audit.views.ngrams import guess_unit
 from benchbuilder.evaluation.benchmark import require_items
 from benchbuilder.evaluation.plan import chooses_model
+from benchbuilder.evaluation.results.compare import holm_adjusted
 from benchbuilder.models import Conversation, Gateway
 from benchbuilder.pipeline import Checksums, Store, committed_manifests, make_plan
 
@@ -175,3 +178,117 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+ExposureWord = Literal["shown", "not shown", "not tested"]
+FEWEST = 10
+"""With fewer replies, a test shows nothing."""
+
+
+@dataclass(frozen=True)
+class ExposureFinding:
+    """What one test says of one model; "not shown" is no proof that the model has not seen the benchmark.
+
+    Attributes:
+        n: The number of originals that the model was asked about.
+        score: Their mean score: overlap with the rest (completion), else the proportion of hits.
+        control_n: The number of controls.
+        control: Their mean score; ``None`` without controls.
+        p: How probable the score is if the model has seen nothing; ``None`` if the test needs no p.
+        p_holm: The same over all tests and models together.
+        why: Why there is no finding, or what is to be known of it.
+        allowed: Why the author accepts the finding.
+    """
+
+    model: str
+    test: str
+    word: ExposureWord
+    n: int = 0
+    score: float | None = None
+    control_n: int = 0
+    control: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    why: str = ""
+    allowed: str = ""
+
+
+def judge_replies(
+    model: str, test: str, replies: Sequence[ScoredReply], failed: int, draws: int, seed: int
+) -> ExposureFinding:
+    """The finding of a test before the correction for several tests."""
+    originals = [reply for reply in replies if not reply.control]
+    controls = [reply for reply in replies if reply.control]
+    found = ExposureFinding(
+        model, test, "not shown", len(originals), _mean(originals), len(controls), _mean(controls),
+        why=f"{failed} without a reply" if failed else "",
+    )  # fmt: skip
+    if test == CANARY and originals:
+        return replace(found, word="shown") if found.score else found
+    if len(originals) < FEWEST or (test == COMPLETION and len(controls) < FEWEST):
+        why = f"too few replies: {len(originals)}, and {len(controls)} controls; {FEWEST} of each are needed"
+        return replace(found, word="not tested", why=why)
+    return replace(found, p=_p(test, originals, controls, draws, seed))
+
+
+def conclude(findings: Sequence[ExposureFinding], level: float, allow: Sequence[AllowedLeak]) -> list[ExposureFinding]:
+    """The findings, corrected for the number of tests, with what the author allows."""
+    concluded: list[ExposureFinding] = []
+    for found, p_holm in zip(findings, holm_adjusted([finding.p for finding in findings]), strict=True):
+        shown = found.word == "shown" or (p_holm is not None and p_holm <= level)
+        rules = [rule for rule in allow if rule.view == found.test and rule.scope in ("all", found.model)]
+        concluded.append(replace(
+            found, p_holm=p_holm, word="shown" if shown else found.word,
+            allowed=rules[0].why if shown and rules else "",
+        ))  # fmt: skip
+    return concluded
+
+
+def _mean(replies: Sequence[ScoredReply]) -> float | None:
+    return sum(reply.score for reply in replies) / len(replies) if replies else None
+
+
+def _p(
+    test: str, originals: Sequence[ScoredReply], controls: Sequence[ScoredReply], draws: int, seed: int
+) -> float | None:
+    if test == COMPLETION:
+        return permuted_excess([r.score for r in originals], [r.score for r in controls], draws, seed)
+    if test == QUIZ:
+        hits, control_hits = (round(sum(reply.score for reply in group)) for group in (originals, controls))
+        return fisher_excess(hits, len(originals), control_hits, len(controls))
+    if test == OPTIONS:
+        return matched_excess([r.reply for r in originals], [r.expected for r in originals], same_option, draws, seed)
+    return None
+
+
+def permuted_excess(values: Sequence[float], controls: Sequence[float], draws: int, seed: int) -> float:
+    """How often chance puts the mean of `values` as far above that of `controls`: groups drawn again `draws` times."""
+    pooled = np.array([*values, *controls], float)
+    generator = np.random.default_rng(seed)
+    observed = float(np.sum(values)) - 1e-9
+    sums = [float(generator.permutation(pooled)[: len(values)].sum()) for _ in range(draws)]
+    return (1 + sum(found >= observed for found in sums)) / (1 + draws)
+
+
+def fisher_excess(hits: int, n: int, control_hits: int, control_n: int) -> float:
+    """Fisher's exact test, one-sided: how probable at least `hits` are if both groups have the same rate.
+
+    >>> round(fisher_excess(3, 3, 0, 3), 3)
+    0.05
+    """
+    total, every = hits + control_hits, comb(n + control_n, n)
+    ways = sum(comb(total, k) * comb(n + control_n - total, n - k) for k in range(hits, min(n, total) + 1))
+    return ways / every
+
+
+def matched_excess(
+    replies: Sequence[str], expected: Sequence[str], same: Callable[[str, str], bool], draws: int, seed: int
+) -> float:
+    """How often as many `replies` match if what is expected is dealt out at random."""
+    texts = {text: at for at, text in enumerate(dict.fromkeys(expected))}
+    matches = np.array([[same(reply, text) for text in texts] for reply in replies], bool)
+    places = np.array([texts[text] for text in expected])
+    rows, generator = np.arange(len(replies)), np.random.default_rng(seed)
+    observed = int(matches[rows, places].sum())
+    found = [int(matches[rows, generator.permutation(places)].sum()) for _ in range(draws)]
+    return (1 + sum(count >= observed for count in found)) / (1 + draws)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from benchbuilder.core import text_length
-from benchbuilder.evaluation.audit.features import Reals, ViewFeatures
+from benchbuilder.evaluation.audit.features import Reals, ViewFeatures, joined
 from benchbuilder.evaluation.audit.subjects import AuditSubject
 from benchbuilder.evaluation.audit.views.base import View, ViewContext
 from benchbuilder.evaluation.audit.views.ngrams import ngram_rows
@@ -71,3 +71,13 @@ def _components(rows: ViewFeatures) -> Reals:
     found = np.zeros((rows.rows, _COMPONENTS))
     found[:, : first.shape[1]] = np.round(table @ first, 6)
     return found
+
+
+class AllView(View):
+    """All views that close the gate, side by side."""
+
+    kind: ClassVar[str] = "all"
+
+    def see(self, subjects: Sequence[AuditSubject], context: ViewContext) -> ViewFeatures | str:  # noqa: ARG002
+        """The features of all views before this one."""
+        return joined(list(context.seen.values())) if context.seen else "no_views"

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from benchbuilder.core import DataError, require_extra
+from benchbuilder.core import DataError, ServiceError, end_with_parent, require_extra
 from benchbuilder.evaluation.judges.base import Case, Example, TrainedJudge, library_versions
 from benchbuilder.evaluation.judges.neural import judge_folder
 from benchbuilder.evaluation.judges.neural.base_model import BaseModelSource, resolve_base_model
 from benchbuilder.evaluation.judges.neural.inputs import TokenRow
 from benchbuilder.evaluation.judges.neural.learner import EncodedExamples, Learner, score_rows, split_off_choosing
 from benchbuilder.evaluation.judges.neural.libraries import TRAINER, ComputePlace, computing
-from benchbuilder.evaluation.judges.neural.processes import is_main, launched, train_together
 from benchbuilder.evaluation.judges.neural.spec import NeuralSpec
-from benchbuilder.evaluation.stats.errors import check_constant_predictor
+from benchbuilder.evaluation.stats.agreement import check_constant_predictor
+
+if TYPE_CHECKING:
+    from benchbuilder.evaluation.judges.base import TrainedJudge
+
 
 CHECK_SAMPLE_SIZE = 256
 """Training examples that are scored to detect a constant predictor, if no examples choose the epoch."""
@@ -188,3 +193,49 @@ class NeuralJudge(TrainedJudge):
         rows = self._rows(learner, [example.case for example in examples])
         targets, weights = [example.target for example in examples], [example.weight for example in examples]
         return EncodedExamples(rows, targets, weights)
+
+
+def launched() -> bool:
+    """Whether this process is one of several that train together."""
+    return "LOCAL_RANK" in os.environ
+
+
+def is_main() -> bool:
+    """Whether this process writes files and notes: the only process, or the first of several."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def train_together(judge: TrainedJudge, arguments: tuple[Any, ...], count: int) -> None:
+    """Train `judge`, which is not open, in `count` processes; ServiceError if one fails.
+
+    `arguments` are those of `TrainedJudge.train` except `note`. The first process writes the judge, and its notes to
+    standard error.
+    """
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+    config = LaunchConfig(
+        min_nodes=1, max_nodes=1, nproc_per_node=count, start_method="spawn", max_restarts=0,
+        rdzv_backend="c10d", rdzv_endpoint="localhost:0", run_id="judge",
+    )  # fmt: skip
+    try:
+        elastic_launch(config, _train)(judge, arguments)
+    except ChildFailedError as error:
+        raise ServiceError(
+            f"the training on {count} devices broke off",
+            why=str(error.get_first_failure()[1].message),
+            next="correct the cause; the same command then resumes after the last complete epoch",
+        ) from error
+
+
+def _train(judge: TrainedJudge, arguments: tuple[Any, ...]) -> None:
+    from torch.distributed.elastic.multiprocessing.errors import record
+
+    def note(line: str) -> None:
+        if is_main():
+            print(line, file=sys.stderr, flush=True)
+
+    end_with_parent()
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # else accelerate sets it, with a warning
+    examples, held_out, folder, seed = arguments
+    record(judge.train)(examples, held_out, folder, seed, note)  # the launching process reads the error

@@ -81,9 +81,7 @@ def _device(torch: Any, name: str) -> Any:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         raise ServiceError(
-            f"there is no device {name} here",
-            why=first_error_line(error),
-            next="set device: auto, cuda, cuda:1 or cpu",
+            f"there is no device {name} here", why=first_error_line(error), next="set device: auto, cuda, cuda:1 or cpu"
         ) from error
     own = os.environ.get("LOCAL_RANK")  # set if several processes train together
     return torch.device("cuda", int(own)) if own is not None and device.type == "cuda" else device

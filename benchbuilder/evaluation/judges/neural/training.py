@@ -25,8 +25,7 @@ from benchbuilder.evaluation.judges.neural.inputs import TokenRow
 from benchbuilder.evaluation.judges.neural.learner import EncodedExamples, Learner, score_rows
 from benchbuilder.evaluation.judges.neural.libraries import ignore_future_warnings, name_folder_in_write_errors
 from benchbuilder.evaluation.judges.neural.spec import LearningSpec
-from benchbuilder.evaluation.stats.correlation import pearson
-from benchbuilder.evaluation.stats.errors import check_constant_predictor
+from benchbuilder.evaluation.stats.agreement import check_constant_predictor, pearson
 
 CONSTANT_PENALTY = 3.0
 """Subtracted from the correlation of nearly constant scores (-1 to 1), so that any other epoch ranks higher."""

@@ -1,1 +1,0 @@
-"""The log of errata, and what its decisions make of items."""

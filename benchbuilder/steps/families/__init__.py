@@ -1,1 +1,0 @@
-"""What `group_families` knows of all candidates at once, as columns of numbers."""
