@@ -139,7 +139,8 @@ class SwapTriple(Gather):
         """The lists of relations that bar these facts."""
         names, lists = {name for fact in facts for name in (fact.relation, fact.side.relation)}, self.spec.relations
         barring = {"open": lists.open, "ranges": lists.ranges, "preferences": lists.preferences, "kinds": lists.kinds}
-        return [name for name, listed in barring.items() if not names.isdisjoint(map(compose_characters, listed))]
+        found = [name for name, listed in barring.items() if not names.isdisjoint(map(compose_characters, listed))]
+        return found or ["checkable"]  # a relation that this list lacks is barred, too
 
     def _single_ended(self, facts: Sequence[SwapFact], known: Table[Any]) -> list[str]:
         """The relations that are not called functional, though no concept has two ends in them."""
@@ -150,7 +151,7 @@ class SwapTriple(Gather):
         self, statements: Table[Any], facts: Table[Any], outcomes: list[Dropped | NotApplicable | None],
         relations: list[str | None], opened: list[SwapFact],
     ) -> Iterator[SwapFact]:  # fmt: skip
-        """The facts that no bar by text drops; the outcomes of all others, relations, and some `opened` facts."""
+        """The facts that no bar by text drops; the outcomes of all others, relations, and the `opened` facts."""
         index = RowIndex(combined_column(batch, "id") for batch in facts.batches(["id"]))
         bars, reader, false = (
             FactBars(self.spec, self._forms),
@@ -174,7 +175,7 @@ class SwapTriple(Gather):
                 if fact is None or dropped is not None:
                     outcomes[place] = dropped
                     if fact is not None and dropped is not None and dropped.reason == "open_relation":
-                        opened += [fact] * (len(opened) < _TRIED)
+                        opened.append(fact)
                 else:
                     yield fact
             facts.release()

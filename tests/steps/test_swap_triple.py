@@ -223,8 +223,10 @@ def test_where_nothing_is_exchanged_the_settings_that_would_help_are_tried(tmp_p
     assert sum(isinstance(outcome, Kept) for outcome in outcomes.values()) == 2
 
     facts = facts_of(("甲乙", "治", "丙丁"), ("戊己", "治", "庚辛"))
-    _, notes = run(made(tmp_path, ALL_BARS, relations={"open": ["治"]}), state(facts), facts)
-    assert notes["presets"] == {"facts": 2, "of": 2, "exchanged": {"now": 0, "unlisted": 2}, "lists": ["open"]}
+    for relations in ({"open": ["治"]}, {"checkable": ["因"]}):
+        _, notes = run(made(tmp_path, ALL_BARS, relations=relations), state(facts), facts)
+        counts = {"now": 0, "unlisted": 2}
+        assert notes["presets"] == {"facts": 2, "of": 2, "exchanged": counts, "lists": [*relations]}
 
 
 def test_preferences_do_not_tell_who_is_alike(tmp_path, state):
