@@ -251,7 +251,7 @@ class _SpecBuilder:
         """What the author of a node without a `kind` may do: it may be a slip of the pen for another one's name."""
         named = [str(other[-2]) for other in self.origins.entries if (other[:-2], other[-1]) == (key[:-1], "kind")]
         otherwise = f"name its kind, or take these settings out: no {slot} of the recipe is named {key[-1]!r}"
-        return did_you_mean(str(key[-1]), named) or otherwise
+        return did_you_mean(str(key[-1]), named) or (otherwise if len(key) > 1 else "")
 
     def _validated(self, cls: type[BaseModel], data: Mapping[str, Any], key: KeyPath) -> Any:
         try:
