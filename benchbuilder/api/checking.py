@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from benchbuilder.api.opened_recipe import words_of
 from benchbuilder.authoring import UnadaptedText
-from benchbuilder.config import load_recipe, trusting
+from benchbuilder.config import left_out_lines, load_recipe, trusting
 from benchbuilder.core import Problem
 from benchbuilder.evaluation import check_setting_files
 from benchbuilder.explorer import JudgedSet, check_judged
@@ -26,7 +26,7 @@ class CheckedRecipe:
         warnings: What may be wrong with it; for a copied recipe also text that is still about the original.
         judged: The rows that people judged beside its rules, with what becomes of each, by step.
         rows: Lines that show three rows of each source as they were understood, and what relations of triples look like
-            that the recipe does not list, and what a build would make of some triples.
+            that the recipe does not list, what a build would make of some triples, and which settings do nothing.
     """
 
     name: str
@@ -71,5 +71,8 @@ def check_overrides(overrides: Sequence[str], recipes: Sequence[str] | None) -> 
     found = loaded.recipe
     return CheckedRecipe(
         found.name, len(found.sources), len(found.steps), len(loaded.files), tuple(warnings), tuple(judged),
-        (*understood_rows(loaded), *relation_lines(loaded), *expected_graph_lines(loaded)),
+        (
+            *understood_rows(loaded), *relation_lines(loaded), *expected_graph_lines(loaded),
+            *left_out_lines(found, loaded.origins),
+        ),
     )  # fmt: skip

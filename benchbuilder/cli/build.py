@@ -20,7 +20,7 @@ from benchbuilder.cli.session import build_progress, open_session, receipts_if_s
 from benchbuilder.cli.terminal import Terminal, print_line
 from benchbuilder.config import Recipe, RecipeRoot, display_path
 from benchbuilder.core import DEFAULT_LANGUAGE, STATEMENT_FORM, count_phrase, page_texts, public_path
-from benchbuilder.pipeline import BuildReport, Manifest, graph_lines, option_in_language
+from benchbuilder.pipeline import BuildReport, Manifest, graph_lines, graph_next, option_in_language
 from benchbuilder.steps import TopicSpec, keeps_few
 
 _ASKED = frozenset(
@@ -72,11 +72,12 @@ def print_report(report: BuildReport, console: Console, recipe: Recipe, roots: S
         say("the last command brings them back; run.dir=FOLDER builds into another folder")
     for remark in _remarks(report, recipe, roots):
         say(f"\n{remark}")
-    if pages := [file for file in report.written_files if file.suffix == ".html"]:
+    has_items = not report.waiting and all(report.manifests[part.items].rows for part in recipe.by_task().values())
+    if not report.waiting and not has_items and (line := graph_next(report.manifests)):
+        say(line)
+    elif pages := [file for file in report.written_files if file.suffix == ".html"]:
         say(f"next: open {display_path(pages[0])} in a browser")
-    if report.waiting:
-        return 75
-    return 0 if all(report.manifests[part.items].rows for part in recipe.by_task().values()) else 3
+    return 75 if report.waiting else 0 if has_items else 3
 
 
 def _gate_lines(report: BuildReport, recipe: Recipe) -> Iterator[str]:

@@ -7,6 +7,7 @@ from .edit_yaml import is_flow as is_flow
 from .file_listing import expand_pattern as expand_pattern
 from .file_listing import has_wildcard as has_wildcard
 from .file_refs import missing_file_problem as missing_file_problem
+from .idle_nodes import left_out_lines as left_out_lines
 from .json_schema import recipe_schema as recipe_schema
 from .links import check_content as check_content
 from .links import check_links as check_links

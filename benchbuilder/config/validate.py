@@ -229,7 +229,8 @@ class _SpecBuilder:
             place = (*key, "kind")
             self.problems.setdefault(dotted_key(place), Problem(
                 what, key=dotted_key(place), where=str(self.origins.origin_of(place)), actual=str(name or ""),
-                allowed=", ".join(known), hint=did_you_mean(str(name), list(known)),
+                allowed=", ".join(known),
+                hint=self._kind_hint(slot, key) if name is None else did_you_mean(str(name), [*known]),
             ))  # fmt: skip
             return KindSpec(kind="?")
         try:
@@ -245,6 +246,12 @@ class _SpecBuilder:
                 data[field] = self._slot(inner, annotation, data.get(field), (*key, field))
         built = self._validated(cls, data, key)
         return built if isinstance(built, KindSpec) else KindSpec(kind="?")
+
+    def _kind_hint(self, slot: str, key: KeyPath) -> str:
+        """What the author of a node without a `kind` may do: it may be a slip of the pen for another one's name."""
+        named = [str(other[-2]) for other in self.origins.entries if (other[:-2], other[-1]) == (key[:-1], "kind")]
+        otherwise = f"name its kind, or take these settings out: no {slot} of the recipe is named {key[-1]!r}"
+        return did_you_mean(str(key[-1]), named) or (otherwise if len(key) > 1 else "")
 
     def _validated(self, cls: type[BaseModel], data: Mapping[str, Any], key: KeyPath) -> Any:
         try:

@@ -39,6 +39,7 @@ from .executors.base import StepWork as StepWork
 from .foreign_files import RUN_LOG as RUN_LOG
 from .graph_yield import expected_graph_lines as expected_graph_lines
 from .graph_yield import graph_lines as graph_lines
+from .graph_yield import graph_next as graph_next
 from .inspected_flow import InspectedFlow as InspectedFlow
 from .inspected_flow import ports_of_step as ports_of_step
 from .inspector import Inspector as Inspector

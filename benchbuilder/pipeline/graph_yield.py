@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -45,6 +47,19 @@ def graph_lines(manifests: Mapping[str, Manifest]) -> Iterator[str]:
         for _, outcome, reason, n in manifest.counts:
             counts[outcome, reason] += n
         yield from _lines(name, manifest.kind, counts, manifest.notes)
+
+
+def graph_next(manifests: Mapping[str, Manifest]) -> str:
+    """What to do about a graph of which no fact exchanges its answer: the reason, and the settings that were tried."""
+    for name, manifest in manifests.items():
+        if manifest.kind == "swap_triple" and (gains := dict(_gains(name, manifest.notes.get("presets")))):
+            lost = Counter[str]()
+            for _, outcome, reason, n in manifest.counts:
+                lost[reason] += n if outcome == "dropped" else 0
+            ways = (f"{setting} ({gain}{f'; {why.lower()}' if why else ''})" for setting, (gain, why) in gains.items())
+            reasons = " and ".join(reason for reason, _ in lost.most_common(2))
+            return f"{name} loses the facts to {reasons}; next: give this command again with {' or '.join(ways)}"
+    return ""
 
 
 def expected_graph_lines(loaded: LoadedRecipe) -> Iterator[str]:
@@ -115,7 +130,7 @@ def _lines(name: str, kind: str, outcomes: Mapping[tuple[str, str], int], notes:
     yield (
         f"{name}: {used:,} of {count_phrase(stated, 'fact')} ({_share(used, stated)}) {what}"
         + (f"; not: {named}" if named else "")
-        + _more(notes.get("presets"))
+        + _more(name, notes.get("presets"))
     )
 
 
@@ -126,13 +141,31 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f} %"
 
 
-def _more(tried: Mapping[str, Any] | None) -> str:
-    """What other presets would bring, by the facts on which they were tried."""
+def _more(step: str, tried: Mapping[str, Any] | None) -> str:
+    """What other settings would bring, by the facts on which they were tried."""
+    gains = dict(_gains(step, tried))
+    presets = ", ".join(f"{setting} {gain}" for setting, (gain, why) in gains.items() if not why)
+    others = (f". {why}, {setting} {gain}" for setting, (gain, why) in gains.items() if why)
+    return (f". With people's votes on them, {presets}" if presets else "") + "".join(others)
+
+
+def _gains(step: str, tried: Mapping[str, Any] | None) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Each setting that brings facts back, how many, and on what condition; presets need people's votes."""
     if not tried:
-        return ""
+        return
     exchanged: dict[str, int] = tried["exchanged"]
     now, scale = exchanged["now"], tried["of"] / tried["facts"]
     about = "about " if scale > 1 else ""
-    gains = [f"swap={name} {about}{round((n - now) * scale):,} more"
-             for name, n in exchanged.items() if name != "now" and n > now]  # fmt: skip
-    return f". With people's votes on them, {', '.join(gains)}" if gains else ""
+    for name, n in exchanged.items():
+        gain = f"{about}{round((n - now) * scale):,} more"
+        if name == "now" or n <= now:
+            continue
+        if name == "functional":
+            listed = json.dumps(tried["functional"], ensure_ascii=False, separators=(",", ":"))
+            setting = shlex.quote(f"steps.{step}.relations.functional={listed}")
+            yield setting, (gain, "If a concept has only one right end in these relations")
+        elif name == "unlisted":
+            setting = " ".join(f"steps.{step}.relations.{listed}=[]" for listed in tried["lists"])
+            yield setting, (gain, "If every end that the graph does not list is wrong")
+        else:
+            yield f"swap={name}", (gain, "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +25,7 @@ from benchbuilder.core import (
     Table,
     Triple,
     combined_column,
+    compose_characters,
     content_id,
     take_rows,
 )
@@ -91,7 +92,8 @@ class SwapTriple(Gather):
         self._forms = NameForms(spec.unit, spec.ignore)
         outcomes: list[Dropped | NotApplicable | None] = [None] * len(statements)
         relations: list[str | None] = [None] * len(statements)
-        facts = list(self._take_apart(statements, tables["fact"], outcomes, relations))
+        opened: list[SwapFact] = []
+        facts = list(self._take_apart(statements, tables["fact"], outcomes, relations, opened))
         exchange = FactExchange(spec, self._forms, facts, tables, self.context.seed)
         partners = np.full(len(statements), -1, np.int64)
         exchange.pair(partners, outcomes)
@@ -101,29 +103,55 @@ class SwapTriple(Gather):
         swapped = SwappedStatements(statements, outcomes, partners, self.produced_by(spec.partner),
                                     lambda place: checks[int(partners[place]) in functional])  # fmt: skip
         notes = self._notes(relations, partners, tables["known"])
-        return GatherStream(swapped.pieces(), notes=notes | self._gains(facts, partners, tables))
+        return GatherStream(
+            swapped.pieces(), notes=notes | self._gains(facts or opened, partners, tables, opened=not facts)
+        )
 
     def _gains(
-        self, facts: Sequence[SwapFact], partners: NDArray[np.int64], tables: Mapping[str, Table[Any]]
-    ) -> dict[str, Any]:
-        """Where few facts exchange their answers: how many each preset lets, counted on `_TRIED` facts."""
+        self, facts: Sequence[SwapFact], partners: NDArray[np.int64], tables: Mapping[str, Table[Any]], *, opened: bool,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Where few facts exchange their answers: how many each preset lets, counted on `_TRIED` facts.
+
+        Where none does, also how many it were if relations in which no concept has two ends were `functional`. Where a
+        list of relations bars all, how many it were without that list.
+        """
         exchanged = np.count_nonzero(partners >= 0)
         if not facts or exchanged >= len(facts) // 2:
             return {}
         tried = sorted(facts, key=lambda fact: content_id("tried", [fact.statement], ""))[:_TRIED]
         counts: dict[str, int] = {}
-        for name, spec in {"now": self.spec, **{name: self.spec.with_preset(name) for name in PRESETS}}.items():
+        single = [] if exchanged or opened else self._single_ended(facts, tables["known"])
+        specs = {"now": self.spec, **{name: self.spec.with_preset(name) for name in PRESETS}}
+        if single:
+            specs["functional"] = self.spec.with_functional(single)
+        if opened:
+            specs, counts = {"unlisted": self.spec}, {"now": 0}
+        for name, spec in specs.items():
             found = np.full(len(partners), -1, np.int64)
             exchange = FactExchange(spec, self._forms, tried, tables, self.context.seed)
             exchange.pair(found, [None] * len(partners))
             counts[name] = int(np.count_nonzero(found >= 0))
-        return {"presets": {"facts": len(tried), "of": len(facts), "exchanged": counts}}
+        noted = {"facts": len(tried), "of": len(facts), "exchanged": counts}
+        lists = {"functional": [*self.spec.relations.functional, *single]} if single else {}
+        return {"presets": noted | lists | ({"lists": self._lists_with(facts)} if opened else {})}
+
+    def _lists_with(self, facts: Iterable[SwapFact]) -> list[str]:
+        """The lists of relations that bar these facts."""
+        names, lists = {name for fact in facts for name in (fact.relation, fact.side.relation)}, self.spec.relations
+        barring = {"open": lists.open, "ranges": lists.ranges, "preferences": lists.preferences, "kinds": lists.kinds}
+        found = [name for name, listed in barring.items() if not names.isdisjoint(map(compose_characters, listed))]
+        return found or ["checkable"]  # a relation that this list lacks is barred, too
+
+    def _single_ended(self, facts: Sequence[SwapFact], known: Table[Any]) -> list[str]:
+        """The relations that are not called functional, though no concept has two ends in them."""
+        names = {fact.relation for fact in facts if fact.group.end == "tail"} - {*self.spec.relations.functional}
+        return [name for name, share in functionality(known, names).items() if share == 1]
 
     def _take_apart(
         self, statements: Table[Any], facts: Table[Any], outcomes: list[Dropped | NotApplicable | None],
-        relations: list[str | None],
+        relations: list[str | None], opened: list[SwapFact],
     ) -> Iterator[SwapFact]:  # fmt: skip
-        """The facts that no bar by text drops; the outcomes of all others, and the relation of each."""
+        """The facts that no bar by text drops; the outcomes of all others, relations, and the `opened` facts."""
         index = RowIndex(combined_column(batch, "id") for batch in facts.batches(["id"]))
         bars, reader, false = (
             FactBars(self.spec, self._forms),
@@ -146,6 +174,8 @@ class SwapTriple(Gather):
                 dropped = Dropped("no_answer_span", row["text"]) if fact is None else bars.by_text(fact)
                 if fact is None or dropped is not None:
                     outcomes[place] = dropped
+                    if fact is not None and dropped is not None and dropped.reason == "open_relation":
+                        opened.append(fact)
                 else:
                     yield fact
             facts.release()

@@ -1,4 +1,4 @@
-"""Rules and variants serve several flows: what they say of other steps is left out, unless it is a slip of the pen."""
+"""Rules and variants serve several flows: what they say of steps of others is left out and told."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from benchbuilder.cli.dispatch import main
-from benchbuilder.config import load_recipe
+from benchbuilder.config import left_out_lines, load_recipe
 from benchbuilder.core import RecipeError
 
 RECIPE = """\
@@ -47,15 +47,28 @@ def recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.push
 def test_rules_for_steps_that_the_flow_lacks_are_left_out(recipes: Path) -> None:
-    steps = load_recipe(["recipe=mine"]).recipe.steps
-    assert "ask_tf_triple" in steps
-    assert not [name for name in steps if name.endswith("_choice")]
+    (recipes / "rules/own.yaml").write_text("# @package steps\nsplit_book: {sizes: [9]}\n", encoding="utf-8")
+    (recipes / "flow").mkdir()
+    (recipes / "flow/books.yaml").write_text("# @package steps\nsplit_book: {kind: x}\n", encoding="utf-8")
+    loaded = load_recipe(["recipe=mine"])
+    assert "ask_tf_triple" in loaded.recipe.steps
+    assert not [name for name in loaded.recipe.steps if name.endswith("_choice")]
+    told = list(left_out_lines(loaded.recipe, loaded.origins))
+    says = "sets what this recipe does not have, so it does nothing here"
+    assert told[-1] == f"recipes/rules/own.yaml {says}: steps.split_book"
+    assert [line for line in told if "zh_claims.yaml" in line and "steps.ask_tf_choice, " in line]
+    assert "triple" not in "".join(told), "what the recipe has is not told"
 
 
 @pytest.mark.push
 def test_a_slip_of_the_pen_is_reported(recipes: Path) -> None:
     (recipes / "rules/own.yaml").write_text("# @package steps\nswap_tripel: {partner: near}\n", encoding="utf-8")
-    with pytest.raises(RecipeError, match=r"steps\.swap_tripel\.kind: a step needs its `kind`"):
+    with pytest.raises(
+        RecipeError, match=r"(?s)swap_tripel\.kind: a step needs its `kind`.*did you mean 'swap_triple'"
+    ):
+        load_recipe(["recipe=mine"])
+    (recipes / "rules/own.yaml").write_text("# @package steps\ntopic_wrods: {words: x}\n", encoding="utf-8")
+    with pytest.raises(RecipeError, match=r"(?s)topic_wrods\.kind.*no step of the recipe is named 'topic_wrods'"):
         load_recipe(["recipe=mine"])
     (recipes / "rules/own.yaml").write_text("# @package steps\nfamilies: {}\n", encoding="utf-8")
     with pytest.raises(RecipeError, match=r"steps\.ask_tf_choice\.kind: a step needs its `kind`"):

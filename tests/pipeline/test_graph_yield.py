@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from benchbuilder.cli.build import sources_without_items
-from benchbuilder.pipeline import BuildReport, Manifest, graph_lines
+from benchbuilder.pipeline import BuildReport, Manifest, graph_lines, graph_next
 
 
 def manifest(step: str, kind: str, *counts: tuple[str, str, str, int], rows: int = 1, row: str = "", **notes: Any):
@@ -57,6 +57,30 @@ def test_what_other_presets_bring_is_told_where_it_was_tried(tried, more):
     assert lines(swap)[0].partition("unspecific 50 %")[2] == more
     part = swap.model_copy(update={"notes": {"presets": {"facts": 50, "of": 100, "exchanged": tried}}})
     assert lines(part)[0].count(" about ") == more.count("swap=")
+
+
+def test_a_graph_that_yields_nothing_ends_in_the_reason_and_in_settings_that_were_tried():
+    presets = {
+        "facts": 60, "of": 60, "functional": ["产地", "x'y"],
+        "exchanged": {"now": 0, "strict": 0, "balanced": 32, "loose": 60, "functional": 58},
+    }  # fmt: skip
+    swap = manifest("swap", "swap_triple", ("kg", "dropped", "near_known", 31), ("kg", "dropped", "kin_has_it", 29),
+                    rows=0, presets=presets)  # fmt: skip
+    listed = """'steps.swap.relations.functional=["产地","x'"'"'y"]'"""
+    assert graph_next({"swap": swap}) == (
+        "swap loses the facts to near_known and kin_has_it; next: give this command again with swap=balanced (32 more) "
+        f"or swap=loose (60 more) or {listed} (58 more; if a concept has only one right end in these relations)"
+    )
+    assert lines(swap)[0].endswith(f". If a concept has only one right end in these relations, {listed} 58 more")
+    unlisted: dict[str, Any] = {
+        "facts": 9, "of": 9, "exchanged": {"now": 0, "unlisted": 6}, "lists": ["open", "kinds"],
+    }  # fmt: skip
+    is_open = manifest("swap", "swap_triple", ("kg", "dropped", "open_relation", 9), rows=0, presets=unlisted)
+    assert graph_next({"swap": is_open}) == (
+        "swap loses the facts to open_relation; next: give this command again with steps.swap.relations.open=[] "
+        "steps.swap.relations.kinds=[] (6 more; if every end that the graph does not list is wrong)"
+    )
+    assert graph_next({"swap": manifest("swap", "swap_triple", ("kg", "dropped", "no_partner", 1))}) == ""
 
 
 def test_a_source_of_facts_that_gave_rows_and_no_item_is_named():

@@ -209,6 +209,26 @@ def test_the_author_lifts_what_guesses(tmp_path, state):
     assert {outcome.reason for outcome in outcomes.values()} == {"known_elsewhere"}
 
 
+def test_where_nothing_is_exchanged_the_settings_that_would_help_are_tried(tmp_path, state):
+    """Names that share pieces bar each other; the author may know that a concept has one right end."""
+    teas = facts_of(
+        ("青苔茶", "治", "青云谷"), ("青苔汤", "治", "青云山"), ("青苔茶", "因", "风"), ("青苔茶", "因", "水")
+    )
+    bars = {**ALL_BARS, "generic": ["风|水"]}
+    _, notes = run(made(tmp_path, bars), state(teas), teas)
+    tried = notes["presets"]
+    assert (tried["functional"], tried["facts"], tried["of"]) == (["治"], 2, 2)
+    assert (tried["exchanged"]["now"], tried["exchanged"]["functional"]) == (0, 2)
+    outcomes, _ = run(made(tmp_path, bars, relations={"functional": tried["functional"]}), state(teas), teas)
+    assert sum(isinstance(outcome, Kept) for outcome in outcomes.values()) == 2
+
+    facts = facts_of(("甲乙", "治", "丙丁"), ("戊己", "治", "庚辛"))
+    for relations in ({"open": ["治"]}, {"checkable": ["因"]}):
+        _, notes = run(made(tmp_path, ALL_BARS, relations=relations), state(facts), facts)
+        counts = {"now": 0, "unlisted": 2}
+        assert notes["presets"] == {"facts": 2, "of": 2, "exchanged": counts, "lists": [*relations]}
+
+
 def test_preferences_do_not_tell_who_is_alike(tmp_path, state):
     facts = facts_of(("甲乙", "治", "丙丁"), ("戊己", "治", "庚辛"))
     known = facts_of(("甲乙", "宜", "x"), ("y", "宜", "x"), ("y", "治", "庚辛"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 import yaml
@@ -170,6 +170,11 @@ class ExchangeSpec(FrozenModel):
         file = bundled_folder("recipes") / "swap" / f"{name}.yaml"
         preset = yaml.safe_load(file.read_text(encoding="utf-8"))
         return self.model_copy(update={"bar": SwapBars.model_validate({**self.bar.model_dump(), **preset})})
+
+    def with_functional(self, names: Iterable[str]) -> Self:
+        """The same settings with these relations besides as `functional`."""
+        listed = (*self.relations.functional, *names)
+        return self.model_copy(update={"relations": self.relations.model_copy(update={"functional": listed})})
 
     @property
     def known_rule(self) -> KnownRule:

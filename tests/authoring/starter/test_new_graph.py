@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,23 @@ def test_english_triples_build_and_side_effects_are_open(here: Path, capsys: pyt
     capsys.readouterr()
     assert main(["check", "recipe=mykg"]) == 0
     assert "relations that the recipe does not list" not in capsys.readouterr().out
+
+
+@pytest.mark.push
+def test_a_graph_of_names_that_share_characters_ends_in_a_setting_that_works(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"{first}{last}" for first in ("青苔", "红枫") for last in "茶汤粥酒饼膏"]
+    places = [f"{first}{last}" for first in ("青云", "红云") for last in "谷山湖"]
+    new(here, "头\t关系\t尾\n" + "".join(f"{name}\t产地\t{places[n % 6]}\n" for n, name in enumerate(names)))
+    capsys.readouterr()
+    assert main(["recipe=mykg"]) == 3
+    last = capsys.readouterr().out.rstrip().splitlines()[-1]
+    assert last.startswith("swap_triple loses the facts to ")
+    (setting,) = [word for word in shlex.split(last) if word.startswith("steps.swap_triple.relations.functional=")]
+    assert setting.endswith('=["产地"]')
+    told = int(last.partition(setting)[2].removeprefix("' (").partition(" more")[0])
+    assert len({item["family"] for item in items(here, setting)}) == told / 2 == 6
 
 
 @pytest.mark.push

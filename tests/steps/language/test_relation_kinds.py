@@ -10,6 +10,7 @@ from benchbuilder.config import RecipeIndex, find_roots
 from benchbuilder.core import RecipeError, Triple
 from benchbuilder.pipeline import relation_words
 from benchbuilder.steps import RelationNature, RelationWords, proposed_lists, relation_natures
+from benchbuilder.steps.language.questions import is_one_sentence
 
 LIBRARY = RecipeIndex(find_roots(packages=False))
 
@@ -95,6 +96,8 @@ def test_lists_for_a_recipe_hold_what_is_not_checkable() -> None:
         ("en", "drug_class", ["opioid", "antibiotic"], "The drug class of {head} is {tail}."),
         ("en", "side effects", ["rash", "nausea"], "The {relation} of {head} include {tail}."),
         ("en", "caused by", ["rash", "nausea"], "One thing that {head} is {relation} is {tail}."),
+        ("en", "shares a border with", ["Peru", "Chile"], "It is true that {head} {relation} {tail}."),
+        ("en", "grows in", ["sand", "clay"], "It is true that {head} {relation} {tail}."),
         ("en", "hasSideEffect", ["rash", "nausea"], "The side effect of {head} includes {tail}."),
         ("fr", "classe", ["x", "y"], "Pour {head}, la réponse à la rubrique « {relation} » est {tail}."),
     ],
@@ -107,6 +110,16 @@ def test_sentences_for_relations_without_their_own(
     assert sentence is not None
     assert sentence.statement == statement
     assert sentence.negated != statement
+
+
+@pytest.mark.parametrize("language", LIBRARY.option_names("relations"))
+def test_every_question_is_one_sentence(language: str) -> None:
+    """Else no set question of such a relation is asked."""
+    words = relation_words(LIBRARY, language)
+    for sentence in words.sentences:
+        for question in filter(None, (sentence.tf, sentence.oe, sentence.oe_set)):
+            assert is_one_sentence(question, question[-1], ".?!。？！؟।"), question
+            assert question[-1] in "?？؟", question
 
 
 def test_only_relations_with_one_end_have_an_open_question() -> None:
