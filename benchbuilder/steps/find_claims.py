@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from benchbuilder.config import Spec, StepSpec
+from benchbuilder.config import CasingSpec, Spec, StepSpec, open_casing
 from benchbuilder.core import (
     Dropped,
     Fact,
@@ -44,6 +44,8 @@ class ClaimPattern(Spec):
     """Pattern of whole sentences; of a row of a table: its first cell, `` | `` and another one, for each other one."""
     write: str = ""
     """The claim, with the named groups of `match` in braces; empty: the sentence as it stands."""
+    inside: tuple[str, ...] = ()
+    """The groups that stand inside the sentence of `write`, so that `casing` applies to them."""
     title: Regex = ""
     """What the title of the paragraph, with the headings above it, must hold; empty: anything."""
     unless: tuple[Regex, ...] = ()
@@ -51,8 +53,11 @@ class ClaimPattern(Spec):
 
     @model_validator(mode="after")
     def _names_groups(self) -> Self:
-        if faults := template_faults(self.write, group_names(self.match)):
+        names = group_names(self.match)
+        if faults := template_faults(self.write, names):
             raise ValueError(f"write: {faults[0]}")
+        if unknown := set(self.inside) - set(names):
+            raise ValueError(f"inside: `match` has no group {min(unknown)}")
         return self
 
 
@@ -61,6 +66,8 @@ class FindClaimsSpec(StepSpec):
 
     patterns: dict[str, ClaimPattern | None]
     """The patterns by a name of your choice; the first that fits counts. ``null`` removes an inherited one."""
+    casing: CasingSpec | None = None
+    """The case of first letters inside a sentence; ``null``: unchanged."""
     rules: ClaimRules
 
 
@@ -72,6 +79,7 @@ class FindClaims(Map):
     """
 
     kind: ClassVar[str] = "find_claims"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = FindClaimsSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Passage)}
     output: ClassVar[type[Row] | None] = _FACT
@@ -84,7 +92,8 @@ class FindClaims(Map):
     spec: FindClaimsSpec
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
-        """Prepare the checks."""
+        """Prepare the checks, and read the names that keep their capital."""
+        self._casing = open_casing(self.spec.casing, self.context.language)
         self._check = ClaimCheck(self.spec.rules, str.split)
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
@@ -125,5 +134,10 @@ class FindClaims(Map):
                 continue
             groups = match_groups(pattern.match, sentence)
             if groups is not None and not any(has_match(bad, sentence) for bad in pattern.unless):
-                return name, fill_template(pattern.write, groups)[0] if pattern.write else sentence
+                return name, self._written(pattern, groups) if pattern.write else sentence
         return "", ""
+
+    def _written(self, pattern: ClaimPattern, groups: Mapping[str, str]) -> str:
+        """The claim that a pattern writes of its groups."""
+        lower = self._casing.lower_first if self._casing is not None else str
+        return fill_template(pattern.write, {k: lower(v) if k in pattern.inside else v for k, v in groups.items()})[0]
