@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from benchbuilder.config import CasingSpec, Spec, StepSpec, open_casing
+from benchbuilder.config import Spec, StepSpec
 from benchbuilder.core import (
     Dropped,
     Fact,
@@ -44,8 +44,8 @@ class ClaimPattern(Spec):
     """Pattern of whole sentences; of a row of a table: its first cell, `` | `` and another one, for each other one."""
     write: str = ""
     """The claim, with the named groups of `match` in braces; empty: the sentence as it stands."""
-    inside: tuple[str, ...] = ()
-    """The groups that stand inside the sentence of `write`, so that `casing` applies to them."""
+    inside: dict[str, Regex] = {}
+    """Groups that stand inside the sentence of `write`, with a pattern of those that take a small letter there."""
     title: Regex = ""
     """What the title of the paragraph, with the headings above it, must hold; empty: anything."""
     unless: tuple[Regex, ...] = ()
@@ -66,8 +66,6 @@ class FindClaimsSpec(StepSpec):
 
     patterns: dict[str, ClaimPattern | None]
     """The patterns by a name of your choice; the first that fits counts. ``null`` removes an inherited one."""
-    casing: CasingSpec | None = None
-    """The case of first letters inside a sentence; ``null``: unchanged."""
     rules: ClaimRules
 
 
@@ -92,8 +90,7 @@ class FindClaims(Map):
     spec: FindClaimsSpec
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
-        """Prepare the checks, and read the names that keep their capital."""
-        self._casing = open_casing(self.spec.casing, self.context.language)
+        """Prepare the checks."""
         self._check = ClaimCheck(self.spec.rules, str.split)
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
@@ -134,10 +131,11 @@ class FindClaims(Map):
                 continue
             groups = match_groups(pattern.match, sentence)
             if groups is not None and not any(has_match(bad, sentence) for bad in pattern.unless):
-                return name, self._written(pattern, groups) if pattern.write else sentence
+                return name, _written(pattern, groups) if pattern.write else sentence
         return "", ""
 
-    def _written(self, pattern: ClaimPattern, groups: Mapping[str, str]) -> str:
-        """The claim that a pattern writes of its groups."""
-        lower = self._casing.lower_first if self._casing is not None else str
-        return fill_template(pattern.write, {k: lower(v) if k in pattern.inside else v for k, v in groups.items()})[0]
+
+def _written(pattern: ClaimPattern, groups: Mapping[str, str]) -> str:
+    """The claim that a pattern writes of its groups."""
+    small = (name for name, begins in pattern.inside.items() if has_match(begins, groups[name]))
+    return fill_template(pattern.write, {**groups, **{k: groups[k][:1].lower() + groups[k][1:] for k in small}})[0]

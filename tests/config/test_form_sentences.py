@@ -45,6 +45,7 @@ def test_questions_that_several_answers_fit_need_their_options_in_chinese() -> N
         "能缓解鼻塞的药物是（　　）。",
         "若样本均数相等，则（　　）。",
         "合同相对性原则意味着（　　）。",
+        "甲明知是赃物而代为保管。甲的行为（　　）。",
     ]
     one = [
         "利尿药抑制（　　）。",

@@ -62,9 +62,9 @@ def number(text: str) -> float:
         ("Term: Cart | Meaning: Baker carts and others", "‘Cart’ means Baker carts and others."),
         (
             "Food: Fish | Core temperature: 63 °C",
-            "For the food ‘Fish’, the core temperature is given as ‘63 °C’.",
+            "For the food ‘Fish’, the table gives the core temperature as ‘63 °C’.",
         ),
-        ("Agent: Ether | pH at start: 7", "For the agent ‘Ether’, the pH at start is given as ‘7’."),
+        ("Agent: Ether | pH at start: 7", "For the agent ‘Ether’, the table gives the pH at start as ‘7’."),
         ("Cook fish at 63 °C.", "Cook fish at 63 °C."),
         ("Adults should: walk for at least 30 minutes a day.", "Adults should: walk for at least 30 minutes a day."),
     ],
@@ -149,7 +149,10 @@ def test_cells_of_a_column_are_exchanged_unless_one_may_hold_the_other() -> None
             "Food: Beef | Time: 45 seconds | Keep: 3 days",
             "Food: Rice | Time: 1 minute | Keep: 3 to 5 days"]  # fmt: skip
     false = false_ones(*rows)
-    fish, rice = "For the food ‘Fish’, the time is given as ", "For the food ‘Rice’, the time is given as "
+    fish, rice = (
+        "For the food ‘Fish’, the table gives the time as ",
+        "For the food ‘Rice’, the table gives the time as ",
+    )
     assert false[f"{fish}‘15 seconds’."] == f"{fish}‘45 seconds’."
     assert false[f"{rice}‘1 minute’."] == ""
     assert [text for text in false.values() if "keep" in text] == []
