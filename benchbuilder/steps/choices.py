@@ -116,13 +116,13 @@ class CleanChoiceSpec(StepSpec):
 
 
 class CleanChoice(Map):
-    """Cleans question and context, and normalises white space and doubled stops at the end (in options too).
+    """Cleans question and context, and normalises white space and the end (in options too): stops, a lone quote.
 
     An unchanged fact stays the same row.
     """
 
     kind: ClassVar[str] = "clean_choice"
-    version = 2
+    version = 3
     spec_class: ClassVar[type[StepSpec]] = CleanChoiceSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Choice])}
     reasons: ClassVar[Mapping[str, str]] = {
@@ -134,7 +134,7 @@ class CleanChoice(Map):
 
     def map(self, row: Fact[Choice], parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """The cleaned fact."""
-        payload = row.payload.map_texts(lambda text: _with_one_stop(normalise_space(text)))
+        payload = row.payload.map_texts(lambda text: _with_tidy_end(normalise_space(text)))
         context = self._clean(payload.context, opens=True)
         if context:  # its separator from the question stays
             context += row.payload.context[len(row.payload.context.rstrip()) :]
@@ -166,8 +166,10 @@ class CleanChoice(Map):
         return "".join([*parts, text[end:]])
 
 
-def _with_one_stop(text: str) -> str:
-    """`text` with one stop in place of two at its end; three are an ellipsis."""
+def _with_tidy_end(text: str) -> str:
+    """`text` with one stop in place of two at its end (three are an ellipsis), and without a lone quote there."""
+    if text.endswith((' "', '?"')) and text.count('"') == 1:
+        text = text[:-1].rstrip()
     doubled = any(text.endswith(2 * stop) and not text.endswith(3 * stop) for stop in ".。")
     return text[:-1] if doubled else text
 

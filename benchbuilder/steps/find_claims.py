@@ -44,6 +44,8 @@ class ClaimPattern(Spec):
     """Pattern of whole sentences; of a row of a table: its first cell, `` | `` and another one, for each other one."""
     write: str = ""
     """The claim, with the named groups of `match` in braces; empty: the sentence as it stands."""
+    inside: dict[str, Regex] = {}
+    """Groups that stand inside the sentence of `write`, with a pattern of those that take a small letter there."""
     title: Regex = ""
     """What the title of the paragraph, with the headings above it, must hold; empty: anything."""
     unless: tuple[Regex, ...] = ()
@@ -51,8 +53,11 @@ class ClaimPattern(Spec):
 
     @model_validator(mode="after")
     def _names_groups(self) -> Self:
-        if faults := template_faults(self.write, group_names(self.match)):
+        names = group_names(self.match)
+        if faults := template_faults(self.write, names):
             raise ValueError(f"write: {faults[0]}")
+        if unknown := set(self.inside) - set(names):
+            raise ValueError(f"inside: `match` has no group {min(unknown)}")
         return self
 
 
@@ -72,6 +77,7 @@ class FindClaims(Map):
     """
 
     kind: ClassVar[str] = "find_claims"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = FindClaimsSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Passage)}
     output: ClassVar[type[Row] | None] = _FACT
@@ -125,5 +131,11 @@ class FindClaims(Map):
                 continue
             groups = match_groups(pattern.match, sentence)
             if groups is not None and not any(has_match(bad, sentence) for bad in pattern.unless):
-                return name, fill_template(pattern.write, groups)[0] if pattern.write else sentence
+                return name, _written(pattern, groups) if pattern.write else sentence
         return "", ""
+
+
+def _written(pattern: ClaimPattern, groups: Mapping[str, str]) -> str:
+    """The claim that a pattern writes of its groups."""
+    small = (name for name, begins in pattern.inside.items() if has_match(begins, groups[name]))
+    return fill_template(pattern.write, {**groups, **{k: groups[k][:1].lower() + groups[k][1:] for k in small}})[0]

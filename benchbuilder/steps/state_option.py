@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -36,13 +38,15 @@ class OptionForm(FrozenModel):
     """How questions that match `when` completely are stated: `text` over ``{option}``, `context` over ``{context}``.
 
     Both may contain the named groups of `when`. ``{context}`` is the text before the question. The form applies if the
-    option matches `option` (empty: any). Both patterns may contain the parts of the spec.
+    option matches `option`, and every option of the question `options` (empty: any). All patterns may contain the parts
+    of the spec, and the last two the text of the named groups, as in ``^{topic}``.
     """
 
     when: str
     text: str = "{option}"
     context: str = "{context}"
     option: str = ""
+    options: str = ""
 
 
 class StateOptionSpec(StepSpec):
@@ -74,20 +78,23 @@ class StateOptionSpec(StepSpec):
         return self
 
     def _faults(self, form: OptionForm) -> list[str]:
-        for pattern in (form.when, form.option):
-            try:
-                check_regex(self.expand_parts(pattern))
-            except ValueError as error:
-                return [str(error)]
-        names = group_names(self.expand_parts(form.when))
+        try:
+            check_regex(self.expand_parts(form.when))
+            names = group_names(self.expand_parts(form.when))
+            for pattern in (form.option, form.options):
+                check_regex(self.expand_parts(pattern, dict.fromkeys(names, "")))
+        except ValueError as error:
+            return [str(error)]
         faults = template_faults(form.text, ("option", *names)) + template_faults(form.context, ("context", *names))
         return faults if form.text.count("{option}") == 1 else [*faults, "text: {option} is needed once"]
 
-    def expand_parts(self, pattern: str) -> str:
-        """`pattern` with its parts, each in a group of its own; parts may contain other parts."""
+    def expand_parts(self, pattern: str, groups: Mapping[str, str] = MappingProxyType({})) -> str:
+        """`pattern` with its parts, each in a group of its own, and the text of `groups`; parts may contain parts."""
         for _ in self.parts:
             for name, part in self.parts.items():
                 pattern = pattern.replace(f"{{{name}}}", f"(?:{part})")
+        for name, text in groups.items():
+            pattern = pattern.replace(f"{{{name}}}", f"(?:{re.escape(text)})")
         return pattern
 
 
@@ -99,7 +106,7 @@ class StateOption(Map):
     """
 
     kind: ClassVar[str] = "state_option"
-    version = 2
+    version = 3
     spec_class: ClassVar[type[StepSpec]] = StateOptionSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Choice])}
     output: ClassVar[type[Row] | None] = Statement
@@ -124,8 +131,14 @@ class StateOption(Map):
         ]
         if not fitting:
             return [NotApplicable("no_form")]
+        others = [strip_marks(other.text, spec.marks) for other in row.payload.options]
         name, form, groups = next(
-            ((n, f, g) for n, f, g in fitting if not f.option or has_match(spec.expand_parts(f.option), option)),
+            (
+                (n, f, g)
+                for n, f, g in fitting
+                if has_match(spec.expand_parts(f.option, g), option)
+                and all(has_match(spec.expand_parts(f.options, g), other) for other in others)
+            ),
             ("", None, {}),
         )
         if form is None or not option or any(has_match(pattern, option) for pattern in spec.not_options):

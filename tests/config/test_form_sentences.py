@@ -33,10 +33,61 @@ def test_questions_about_what_is_right_of_something_need_their_options_in_chines
     assert first_match(patterns, "关于糖化蛋白正确的是（　　）。") is not None
 
 
+def test_questions_that_several_answers_fit_need_their_options_in_chinese() -> None:
+    words = yaml.safe_load((BUNDLED / "zh.yaml").read_text(encoding="utf-8"))["options_named"]
+    patterns = FormsSpec(options_named=words).options_named
+    several = [
+        "肩周炎（　　）。",
+        "AIDS（　　）。",
+        "扁桃体切除的适应证是（　　）。",
+        "感冒发热宜选用（　　）。",
+        "女，30岁。扭伤踝部2小时，轻度肿胀。应采取的措施是（　　）。",
+        "能缓解鼻塞的药物是（　　）。",
+        "若样本均数相等，则（　　）。",
+        "合同相对性原则意味着（　　）。",
+        "甲明知是赃物而代为保管。甲的行为（　　）。",
+    ]
+    one = [
+        "利尿药抑制（　　）。",
+        "肩周炎是指（　　）。",
+        "扁桃体切除最重要的适应证是（　　）。",
+        "能独自行走的年龄是（　　）。",
+        "女，30岁。扭伤踝部2小时。首选的措施是（　　）。",
+        "可能的诊断是（　　）。",
+        "踝部扭伤的好发部位是（　　）。",
+    ]
+    assert [text for text in several if first_match(patterns, text) is None] == []
+    assert [text for text in one if first_match(patterns, text) is not None] == []
+
+
+def test_questions_for_what_is_not_so_are_exceptions_wherever_the_denial_stands_in_chinese() -> None:
+    words = yaml.safe_load((BUNDLED / "zh.yaml").read_text(encoding="utf-8"))["exceptions"]
+    for text in (
+        "下列哪种说法未能把握这一概念？",
+        "下列各项中不能引起代理终止的原因是：",
+        "依法成立的下列单位，不属于用人单位的是：",
+    ):
+        assert first_match(words, text) is not None
+    for text in ("心肌不会产生强直收缩的原因是（　　）。", "骨折未能矫正时，最常见的后遗症是（　　）。"):
+        assert first_match(words, text) is None
+
+
+def test_an_order_to_name_something_is_a_question_in_english() -> None:
+    words = yaml.safe_load((BUNDLED / "en.yaml").read_text(encoding="utf-8"))["asks"]
+    assert first_match(words, "Identify the commonest cause of hoarseness") is not None
+    assert first_match(words, "The commonest cause of hoarseness is") is None
+
+
 def test_questions_with_many_right_answers_need_their_options_in_english() -> None:
     words = yaml.safe_load((BUNDLED / "en.yaml").read_text(encoding="utf-8"))["options_named"]
     patterns = FormsSpec(options_named=words).options_named
-    for text in ("Why might a patient need a tracheostomy?", "Mutations are errors in DNA that:"):
+    for text in (
+        "Why might a patient need a tracheostomy?",
+        "Mutations are errors in DNA that:",
+        "What advice helps a smoker?",
+        "Signs of a sprain include:",
+        "A blow hit the left flank. Assuming no fracture, which organ might have been hurt?",
+    ):
         assert first_match(patterns, text) is not None
     assert first_match(patterns, "Why do infants need vitamin K?") is None
 
@@ -124,6 +175,7 @@ OPEN_CLAIMS = {
             "Masks were banned in schools last week.",
             "BREAKING: water found on the moon",
             "Ten people recovered after eating only…",
+            "Sprains in school: are we seeing the whole picture?",
         ],
         [
             "Wash water holds salts.",
@@ -134,6 +186,7 @@ OPEN_CLAIMS = {
             "Drinking water prevents dehydration.",
             "The study of fungi is called mycology.",
             "Doctors wash their hands before operations.",
+            "Sprains in children: do we really need imaging?",
         ],
     ),
     "de": (["Eine neue Studie zeigt, dass Knoblauch heilt.", "Die Regierung meldet Erfolge.", "Gestern fiel Schnee."],

@@ -9,6 +9,7 @@ from pathlib import Path
 import make_sample_votes as maker
 import pytest
 from bundled_builds import ENDS, built, evaluated, shared, warnings
+from claim_rows import choice, kept, make
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.text.patterns import find_all, match_groups
@@ -119,6 +120,15 @@ def test_the_form_of_a_question_says_how_its_options_are_stated(question, form, 
         if one is not None and (named := match_groups(spec.expand_parts(one.when), question)) is not None
     ]
     assert found[:1] == ([(form, text)] if form else [])
+
+
+def test_a_topic_with_which_every_option_begins_is_not_said_twice():
+    spec = load_recipe(["recipe=law_zh"], cwd=Path("/nowhere"), environ={}).recipe.steps["options"]
+    step = make("state_option", spec.model_dump(mode="json", exclude={"from_"}))
+    question = "下列关于地役权的说法，正确的是"
+    for wrong, context in (("地役权不得转让给他人", ""), ("供役地人可以随时解除合同", "关于地役权，")):
+        row = kept(step.map(choice(question, "地役权自合同生效时设立", wrong), {}))
+        assert (row.context, row.text) == (context, "地役权自合同生效时设立。")
 
 
 @pytest.mark.push

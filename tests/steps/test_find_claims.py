@@ -57,7 +57,14 @@ def number(text: str) -> float:
         ("Term: Guard | Meaning: a cover over moving parts", "‘Guard’ means a cover over moving parts."),
         ("Detergent means a substance that loosens grease.", "‘Detergent’ means a substance that loosens grease."),
         ("A vice is a tool that holds a workpiece.", "A vice is a tool that holds a workpiece."),
-        ("Food: Fish | Core temperature: 63 °C", "Food: Fish – Core temperature: 63 °C."),
+        ("Term: Guard | Meaning: A cover over moving parts", "‘Guard’ means a cover over moving parts."),
+        ("Term: Trap | Meaning: DNA kept in cold", "‘Trap’ means DNA kept in cold."),
+        ("Term: Cart | Meaning: Baker carts and others", "‘Cart’ means Baker carts and others."),
+        (
+            "Food: Fish | Core temperature: 63 °C",
+            "For the food ‘Fish’, the table gives the core temperature as ‘63 °C’.",
+        ),
+        ("Agent: Ether | pH at start: 7", "For the agent ‘Ether’, the table gives the pH at start as ‘7’."),
         ("Cook fish at 63 °C.", "Cook fish at 63 °C."),
         ("Adults should: walk for at least 30 minutes a day.", "Adults should: walk for at least 30 minutes a day."),
     ],
@@ -142,9 +149,13 @@ def test_cells_of_a_column_are_exchanged_unless_one_may_hold_the_other() -> None
             "Food: Beef | Time: 45 seconds | Keep: 3 days",
             "Food: Rice | Time: 1 minute | Keep: 3 to 5 days"]  # fmt: skip
     false = false_ones(*rows)
-    assert false["Food: Fish – Time: 15 seconds."] == "Food: Fish – Time: 45 seconds."
-    assert false["Food: Rice – Time: 1 minute."] == ""
-    assert [text for text in false.values() if "Keep" in text] == []
+    fish, rice = (
+        "For the food ‘Fish’, the table gives the time as ",
+        "For the food ‘Rice’, the table gives the time as ",
+    )
+    assert false[f"{fish}‘15 seconds’."] == f"{fish}‘45 seconds’."
+    assert false[f"{rice}‘1 minute’."] == ""
+    assert [text for text in false.values() if "keep" in text] == []
 
 
 def test_terms_are_exchanged_between_definitions_that_share_no_word() -> None:

@@ -293,7 +293,15 @@ def test_the_number_of_a_sub_question_goes(stem, kept):
 
 
 @pytest.mark.parametrize(
-    ("given", "cleaned"), [("17..", "17."), ("窦道。。", "窦道。"), ("a…", "a…"), ("b...", "b...")]
+    ("given", "cleaned"),
+    [
+        ("17..", "17."),
+        ("窦道。。", "窦道。"),
+        ("a…", "a…"),
+        ("b...", "b..."),
+        ('肺炎\n"', "肺炎"),
+        ('又称 "肺炎"', '又称 "肺炎"'),
+    ],
 )
 def test_of_two_stops_at_the_end_of_an_option_one_stays(given, cleaned):
     row = choice("该患儿的诊断是", given, options=(given, f"非{given}"))

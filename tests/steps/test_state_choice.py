@@ -68,12 +68,27 @@ def test_a_case_has_one_sign_where_a_disease_has_several(stage):
 
 
 @pytest.mark.parametrize(
+    ("question", "text"),
+    [("应采取的措施是", "应采取的措施包括吸氧。"), ("首先应采取的措施是", "首先应采取的措施是吸氧。")],
+)
+def test_a_case_has_several_measures_unless_one_comes_first(stage, question, text):
+    assert kept(stage.map(choice(question, "吸氧", context="患儿，4岁，肺炎第5天，呼吸急促。"), {})).text == text
+
+
+@pytest.mark.parametrize(
     ("question", "answer"),
     [
         ("新生儿黄疸加重的原因是因为", "溶血"),
         ("该患儿缺乏的因子是", "Ⅷ因子缺乏"),
         ("患儿最可能诊断诊断为", "肺炎"),
         ("产后出血最常见的是哪种？原因是", "宫缩乏力"),
+        ("卵泡期的子宫内膜变化是", "增生期子宫内膜"),
+        ("发现疫情后的上报时间为", "6小时内上报"),
+        ("酶活性最高的温度是", "温度37℃时"),
+        ("产后发热宜选用", "使用青霉素"),
+        ("复种疫苗的年龄为", "7岁左右小儿"),
+        ("应采取的措施是", "暂不需处理"),
+        ("在肝内，参与脱氨基作用是", "谷氨酸循环"),
     ],
 )
 def test_a_statement_in_which_something_stands_twice_is_not_written(stage, question, answer):

@@ -198,7 +198,7 @@ def test_a_guideline_becomes_items_and_says_what_no_rule_could_read(
     items = [json.loads(line) for line in Path("builds/hut/items.jsonl").read_text("utf-8").splitlines()]
     asked = {item["question"].partition("? “")[2][:-1]: item["expected"] for item in items}
     assert asked["Water must be boiled for 3 minutes."] == "yes"
-    assert asked["Tank: Upper tank – Litres: 400 litres."] == "no"
+    assert asked["For the tank ‘Upper tank’, the table gives the litres as ‘400 litres’."] == "no"
     assert all(item["question"].startswith("According to “Hut rules > Water”") for item in items)
     assert sorted(asked.values()) == ["no"] * 4 + ["yes"] * 4
     assert main(quote.split()) == 0
