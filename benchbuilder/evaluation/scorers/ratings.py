@@ -10,7 +10,7 @@ from pydantic import Field
 
 from benchbuilder.annotation import is_disputed, project_answers_digest, read_project_answers
 from benchbuilder.config import FileRef, GuidingQuestion, KindSpec, Name, RuntimeOption
-from benchbuilder.core import Answer, Dropped, Item, Rating, StepContext, normalise_space, recipe_name
+from benchbuilder.core import Answer, Dropped, Item, Rating, StepContext, normalise_space, recipe_name, strip_reasoning
 from benchbuilder.evaluation.judges.base import make_case
 from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
 from benchbuilder.evaluation.scorers.rating_rows import AnswerRating, ratings_in_app, ratings_in_file
@@ -51,10 +51,12 @@ class RatingsScorer(Scorer):
     """Scores answers by human ratings; each rater's value is kept beside the score.
 
     Ratings are matched by the item's id, else by its question, and by the model's name, as written or as in recipes. If
-    a rating names the rated text, it must be the answer. Ratings by adjudicators do not enter the mean.
+    a rating names the rated text, it must be the answer, with or without the thoughts before it. Ratings by
+    adjudicators do not enter the mean.
     """
 
     kind: ClassVar[str] = "ratings"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[KindSpec]] = RatingsSpec
     reasons: ClassVar[Mapping[str, str]] = {
         "unrated": "Nobody rated this answer.",
@@ -112,8 +114,8 @@ class RatingsScorer(Scorer):
         name = recipe_name(answer.model)
         candidates = next((rated for place in _lookup_keys(item) if (rated := self._found.get((name, place)))), [])
         candidates = [rated for rated in candidates if rated.ids == candidates[0].ids or item.id in rated.ids]
-        answer_text = normalise_space(answer.text)
-        fitting = [rated for rated in candidates if rated.answer is None or rated.answer == answer_text]
+        shown = {None, *(normalise_space(text) for text in (answer.text, strip_reasoning(answer.text) or ""))}
+        fitting = [rated for rated in candidates if rated.answer in shown]
         if candidates and not fitting:
             return Dropped("other_answer", f"rated was what stands at {candidates[0].where}")
         by_aspect = {name: [rated for rated in fitting if rated.aspect == name] for name in self.spec.aspects}
