@@ -308,7 +308,7 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
         "export", "write items for lm_eval, inspect, evalscope, opencompass, or plain",
         ("benchbuild export recipe=care_mi to=lm_eval,inspect",
          "benchbuild export recipe=care_mi to=all --output exports/trial",
-         "benchbuild export recipe=care_mi 'evaluation=[zh_claims,zh_prompted]' to=plain judge=prompted_correctness"),
+         "benchbuild export recipe=care_mi 'evaluation=[zh_claims,zh_prompted]' to=inspect judge=prompted_correctness"),
         (RECIPE, option("--release", "FOLDER", "export a release instead of the build"),
          option("--output", "FOLDER", "where to write a folder for each harness (default: exports/NAME)")),
     ),

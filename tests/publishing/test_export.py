@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,6 +17,7 @@ import pytest
 import yaml
 from built_sample import BuiltSample
 from doc_blocks import ROOT
+from product_judge import JUDGE, JUDGED
 
 from benchbuilder.config import KindSpec, LoadedRecipe, load_recipe
 from benchbuilder.core import DataError, RecipeError
@@ -64,6 +66,14 @@ def exported(built: BuiltSample, released: Release, tmp_path_factory: pytest.Tem
     folder = tmp_path_factory.mktemp("exports")
     request = ExportRequest(built.loaded, tuple(HARNESSES), built.folder, released.folder, folder)
     assert {export.harness for export in export_benchmark(request)} == set(HARNESSES)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def judged(built: BuiltSample, released: Release, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with a judge, not to be changed."""
+    folder, loaded = tmp_path_factory.mktemp("judged"), load_recipe(list(JUDGED), environ={})
+    export_benchmark(ExportRequest(loaded, tuple(HARNESSES), built.folder, released.folder, folder, JUDGE))
     return folder
 
 
@@ -195,9 +205,67 @@ def test_lm_eval_gets_tasks_by_source_and_a_group(exported: Path) -> None:
     assert files["care_mi_tf"]["generation_kwargs"]["until"] == []
 
 
-def test_written_programs_are_python(exported: Path) -> None:
-    for file in exported.rglob("*.py"):
+def test_written_programs_are_python(exported: Path, judged: Path) -> None:
+    for file in (*exported.rglob("*.py"), *judged.rglob("*.py")):
         compile(file.read_text("utf-8"), str(file), "exec")
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_a_judge_is_added_and_changes_nothing_else(exported: Path, judged: Path, harness: str) -> None:
+    before, after = (
+        {str(file.relative_to(folder)): file.read_text("utf-8") for file in folder.rglob("*") if file.is_file()}
+        for folder in (exported / harness, judged / harness)
+    )
+    added = {"open_judge.py", "data/oe.judge.jsonl", *(["care_mi_oe_judged.yaml"] if harness == "lm_eval" else [])}
+    assert set(after) - set(before) == added
+    assert not any("open_judge" in text or "With a judge" in text for text in before.values())
+    assert all(after[name] == text for name, text in before.items() if name.endswith((".jsonl", ".csv", ".yaml")))
+    rows = [json.loads(line) for line in after["data/oe.judge.jsonl"].split("\n") if line]
+    assert all(row["canary"] in after["README.md"] for row in rows)
+    words = ("Apache-2.0", f"judges {len(rows)} replies, with about", "`unjudged` is the share of replies without one")
+    assert all(word in after["README.md"] for word in words)
+
+
+def test_lm_eval_gets_a_task_whose_replies_are_judged(judged: Path) -> None:
+    text = (judged / "lm_eval" / "care_mi_oe_judged.yaml").read_text("utf-8").replace("!function ", "")
+    task = yaml.safe_load(text)
+    assert [entry["name"] for entry in task["filter_list"]] == ["judge", "none"]
+    assert [metric["metric"] for metric in task["metric_list"]][:2] == ["correctness", "unjudged"]
+    readme = (judged / "lm_eval" / "README.md").read_text("utf-8")
+    assert "`--predict_only` asks no judge" in readme
+    assert "(`--use_cache`) does not know replies of the judge" in readme
+
+
+def test_opencompass_averages_the_scores_of_a_judge(judged: Path, tmp_path: Path) -> None:
+    bases = {"datasets.base": "BaseDataset", "openicl.icl_evaluator": "BaseEvaluator"}
+    registry = "class R:\n    def register_module(self):\n        return lambda cls: cls\n"
+    stand_ins = {name: f"class {base}:\n    pass\n" for name, base in bases.items()}
+    stand_ins["registry"] = f"{registry}ICL_EVALUATORS = LOAD_DATASET = R()\n"
+    for name, text in stand_ins.items():
+        file = tmp_path / "opencompass" / f"{name.replace('.', '/')}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    program = """
+import json, open_judge, care_mi_opencompass
+rows = [line for line in open(f"{open_judge.HERE}/data/oe.test.jsonl", encoding="utf-8")][:3]
+said = iter([('{"score": 0.5}', "stop"), ('{"score": 7}', "stop"), ("", "stop")])
+open_judge.Remote.reply = lambda self, messages, number=0: next(said)
+open_judge.Remote.judge_all = lambda self, pairs, config: [self.judge(*pair, config) for pair in pairs]
+print(json.dumps(care_mi_opencompass.care_mi_Open().score(["a", "b", " "], rows)))
+"""
+    found = []
+    for name in ("judge", ""):
+        here = {**os.environ, "PYTHONPATH": os.pathsep.join([str(judged / "opencompass"), str(tmp_path)]),
+                "BENCHBUILD_JUDGE_MODEL": name}  # fmt: skip
+        done = subprocess.run([sys.executable, "-c", program], env=here, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        found.append(json.loads(done.stdout))
+    with_judge, without = found
+    assert with_judge["correctness"] == 25.0
+    assert with_judge["unjudged"] == pytest.approx(100 / 3)
+    assert [part["unjudged"] for part in with_judge["details"].values()] == [0.0, 1.0, 0.0]
+    assert "unjudged" not in without
+    assert without["chrf_right"] == with_judge["chrf_right"]
 
 
 def test_the_plain_program_scores_replies_with_any_end_of_line_in_them(exported: Path, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 import sys
@@ -15,17 +14,14 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from product_judge import JUDGE, JUDGED, digest, scored_by_product
 
 from benchbuilder.config import LoadedRecipe, PromptRef, load_recipe
-from benchbuilder.core import Dropped, RecipeError, create_from_spec
-from benchbuilder.evaluation import Case
-from benchbuilder.models import Request, request_payload
-from benchbuilder.models.providers.openai_wire import read_completion
+from benchbuilder.core import RecipeError
 from benchbuilder.publishing import TaskScoring, reader_module
 from benchbuilder.publishing.harnesses.judge import carried_judge
 from benchbuilder.publishing.release.items import SharedItem
 
-JUDGE = "prompted_correctness"
 REPLIES = {
     "plain": "最常见的是肉毒中毒。",
     "thoughts": "<think>是甲吗？</think>最常见的是肉毒中毒。",
@@ -38,6 +34,7 @@ REPLIES = {
     "long": "甲" * 60_001,
 }
 SAID = [
+    [('我认为是 {"score": 0.9}。', "stop"), ('{"score": 0.1}', "stop")],
     [('{"score": 0.9}', "stop")],
     [("分数是 0.5，因为基本正确。", "stop"), ('{"score": 0.5}', "stop")],
     [("<think>0.1?</think>分数：1.5", "stop"), ('```json\n{"score": 0.25}\n```', "stop")],
@@ -64,7 +61,7 @@ ITEMS = {name: item(number, name) for number, name in enumerate(REPLIES)}
 
 @pytest.fixture(scope="module")
 def loaded() -> LoadedRecipe:
-    return load_recipe(["recipe=care_mi", "evaluation=[zh_claims,zh_prompted]"], environ={})
+    return load_recipe(list(JUDGED), environ={})
 
 
 @pytest.fixture(scope="module")
@@ -91,36 +88,15 @@ def carried(loaded: LoadedRecipe, tmp_path_factory: pytest.TempPathFactory) -> I
         sys.modules["verdict_reader"] = before
 
 
-def sha(messages: Any) -> str:
-    return hashlib.sha256(json.dumps(messages, ensure_ascii=False).encode()).hexdigest()
-
-
 def of_product(loaded: LoadedRecipe, name: str, said: list[tuple[str, str]]) -> tuple[float | None, list[str]]:
-    """The score of the product, and the digests of what a service is sent."""
-    evaluation = loaded.recipe.evaluation
-    assert evaluation is not None
-    spec = evaluation.judges[JUDGE]
-    model = load_recipe(["recipe=care_mi", "model=openai", "model.name=judge"], environ={}).recipe.model
-    judge: Any = create_from_spec("judge", spec.model_copy(update={"model": model}))
-    judge.open(None)
-    one = ITEMS[name]
-    texts = tuple(part["text"] for part in one.columns["evidence"])
-    case = Case(one.context + one.question, CLEAN[name], texts, one.answer, one.answer_wrong, "oe")
-    sent, talk, waiting, value = [], judge.converse(case), list(said), None
-    try:
-        request: Request = next(talk)
-        while True:
-            sent.append(sha(request_payload(request, {}, {}, "prompt")["messages"]))
-            text, finish = waiting.pop(0)
-            refusal = {"refusal": text} if finish == "refusal" else {"content": text}
-            choice = {"message": refusal, "finish_reason": "stop" if finish == "refusal" else finish}
-            request = talk.send(read_completion(json.dumps({"choices": [choice]})))
-    except StopIteration as end:
-        value = None if isinstance(end.value, Dropped) else end.value
-    return value, sent
+    waiting = list(said)
 
+    def say(_: object) -> str:
+        text, finish = waiting.pop(0)
+        refusal = {"refusal": text} if finish == "refusal" else {"content": text}
+        return json.dumps({"choices": [{"message": refusal, "finish_reason": finish.replace("refusal", "stop")}]})
 
-CLEAN = {**REPLIES, "thoughts": REPLIES["plain"]}
+    return scored_by_product(loaded, ITEMS[name], REPLIES[name], say)
 
 
 def of_export(carried: ModuleType, name: str, said: list[tuple[str, str]]) -> tuple[float | None, list[str]]:
@@ -128,7 +104,7 @@ def of_export(carried: ModuleType, name: str, said: list[tuple[str, str]]) -> tu
     try:
         messages = next(talk)
         while True:
-            sent.append(sha(messages))
+            sent.append(digest(messages))
             messages = talk.send(waiting.pop(0))
     except StopIteration as end:
         return end.value.value, sent
@@ -198,8 +174,22 @@ def test_a_second_run_asks_nothing_and_no_file_has_the_key(
     assert not any(b"canary-key" in file.read_bytes() for file in tmp_path.iterdir())
 
 
+def test_figures_count_replies_without_a_score(
+    carried: ModuleType, monkeypatch: pytest.MonkeyPatch, service: tuple[str, list[dict[str, Any]]]
+) -> None:
+    replies = [(ITEMS[name].id, REPLIES[name]) for name in ("plain", "long", "empty")]
+    assert carried.judged(replies, "oe") == [{}, {}, {}]
+    monkeypatch.setenv("BENCHBUILD_JUDGE_MODEL", "judge")
+    monkeypatch.setenv("BENCHBUILD_JUDGE_BASE_URL", service[0])
+    assert carried.judged(replies, "oe_set") == [{}, {}, {}]
+    figures = [{"correctness": 0.5, "unjudged": 0.0}, {"unjudged": 1.0}, {"correctness": 0.0, "unjudged": 0.0}]
+    assert carried.judged(replies, "oe") == figures
+    assert len(service[1]) == 2
+
+
 def test_without_a_judge_it_says_so(carried: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BENCHBUILD_JUDGE_MODEL", raising=False)
+    carried.Remote.from_environment.__func__.cache_clear()
     with pytest.raises(SystemExit, match="BENCHBUILD_JUDGE_MODEL"):
         carried.Remote.from_environment()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any, ClassVar, Self
 
 from benchbuilder.config import KindSpec
-from benchbuilder.core import RowIndex, Table, atomic_path, combined_column
+from benchbuilder.core import RowIndex, Table, atomic_path, combined_column, strip_reasoning
 from benchbuilder.evaluation.judges.base import make_case
 from benchbuilder.evaluation.results.gather import first_known
 from benchbuilder.exporters import Exporter, FileName, FinishedBuild
@@ -26,7 +26,8 @@ class AnswersToRate(Exporter):
     """JSON Lines with one row per answer: question, answer, right answer, and paragraphs.
 
     A rating project reads its rows in this form (``paths.answers``), and ``evaluation.answers`` reads it back. Answers
-    by people are included. Answers without text are left out, because there is nothing to rate.
+    by people are included. People are shown what a judge is: the thoughts before an answer are left out. So are answers
+    without text, because there is nothing to rate.
     """
 
     kind: ClassVar[str] = "answers"
@@ -58,8 +59,9 @@ class AnswersToRate(Exporter):
                 rows = batch.select(["model", "text", "outcome"]).to_pylist()
                 for place, answer in zip(places, rows, strict=True):
                     rule = str((baselines.get(answer["model"]) or {}).get("kind", "people")) != "people"
-                    if place >= 0 and answer["text"] and (self.spec.rules or not rule):
-                        yield cases.line(place, answer)
+                    text = strip_reasoning(answer["text"])
+                    if place >= 0 and text and (self.spec.rules or not rule):
+                        yield cases.line(place, {**answer, "text": text})
 
 
 class _Cases:

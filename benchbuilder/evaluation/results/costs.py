@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -213,15 +214,22 @@ def cost_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | No
         return None
     lines = [line for name in names for line in _cost_lines(frame, name, answering[name], scoring[name])]
     if len(lines) > 1:
-        totals = [_total(line.cells[place] for line in lines) for place in range(2, 8)]
+        totals = [_total(line.cells[place] for line in lines) for place in range(2, 9)]
         lines.append(table_line(t("common.total"), "", *totals, None, group="total", block="reference"))
     dates = sorted({receipt.prices_as_of for receipt in finished.receipts if receipt.prices_as_of})
     columns = (
         "model:words=common.model answering_model:words=results.answering_model replies:count=report.models_replies "
-        "tokens_in:count=report.models_in tokens_out:count=report.models_out usd_answers:usd=results.usd_answers "
-        "usd_scores:usd=results.usd_scores usd:usd=results.usd usd_per_100:usd=results.usd_per_100"
+        "tokens_in:count=report.models_in tokens_out:count=report.models_out tokens_thinking:count=results.thinking "
+        "usd_answers:usd=results.usd_answers usd_scores:usd=results.usd_scores usd:usd=results.usd "
+        "usd_per_100:usd=results.usd_per_100"
     )
     notes = [t("report.models_prices", date=date) for date in dates]
+    thinking = [receipt for receipts in answering.values() for receipt in receipts if receipt.reasoning_tokens]
+    if any(receipt.reasoning_estimated for receipt in thinking):
+        notes.append(t("results.thinking_estimated"))
+    if not thinking:  # a column of zeros says nothing
+        columns = columns.replace("tokens_thinking:count=results.thinking ", "")
+        lines = [replace(line, cells=line.cells[:5] + line.cells[6:]) for line in lines]
     return frame.table("costs", t("results.costs"), columns, lines, lead=t("results.costs_lead"), notes=notes)
 
 
@@ -245,7 +253,8 @@ def _cost_line(frame: ResultsFrame, name: str, model: str, receipts: tuple[list[
     hundred = answered.value / replies * 100 if answered.value is not None and replies else None
     tokens_in = sum(receipt.prompt_tokens for receipt in answers)
     tokens_out = sum(receipt.completion_tokens for receipt in answers)
-    return table_line(name, model, replies, tokens_in, tokens_out, answered, scored, whole, hundred)
+    thought = sum(receipt.reasoning_tokens for receipt in answers)
+    return table_line(name, model, replies, tokens_in, tokens_out, thought, answered, scored, whole, hundred)
 
 
 def _usd(frame: ResultsFrame, receipts: list[Receipt]) -> TableCell:

@@ -34,6 +34,7 @@ from benchbuilder.core import (
     read_given_file,
     read_row_file,
     recipe_name,
+    strip_reasoning,
     to_half_width,
 )
 from benchbuilder.evaluation.judges.base import make_case
@@ -75,7 +76,8 @@ class RatingsScorer(Scorer):
     """Scores answers by human ratings; each rater's value is kept beside the score.
 
     Ratings are matched by the item's id, else by its question, and by the model's name, as written or as in recipes. If
-    a rating names the rated text, it must be the answer. Ratings by adjudicators do not enter the mean.
+    a rating names the rated text, it must be the answer, with or without the thoughts before it. Ratings by
+    adjudicators do not enter the mean.
     """
 
     kind: ClassVar[str] = "ratings"
@@ -136,8 +138,8 @@ class RatingsScorer(Scorer):
         name = recipe_name(answer.model)
         candidates = next((rated for place in _lookup_keys(item) if (rated := self._found.get((name, place)))), [])
         candidates = [rated for rated in candidates if rated.ids == candidates[0].ids or item.id in rated.ids]
-        answer_text = normalise_space(answer.text)
-        fitting = [rated for rated in candidates if rated.answer is None or rated.answer == answer_text]
+        shown = {None, *(normalise_space(text) for text in (answer.text, strip_reasoning(answer.text) or ""))}
+        fitting = [rated for rated in candidates if rated.answer in shown]
         if candidates and not fitting:
             return Dropped("other_answer", f"rated was what stands at {candidates[0].where}")
         by_aspect = {name: [rated for rated in fitting if rated.aspect == name] for name in self.spec.aspects}

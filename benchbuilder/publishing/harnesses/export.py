@@ -90,18 +90,7 @@ def export_benchmark(request: ExportRequest) -> tuple[HarnessExport, ...]:
 
 
 def _judge(request: ExportRequest, benchmark: HarnessBenchmark, shared: BenchmarkToShare) -> CarriedJudge:
-    """The judge for the open questions of the export; RecipeError for a harness that cannot ask it."""
-    if others := [name for name in request.harnesses if name not in _JUDGING]:
-        raise RecipeError(
-            [
-                Problem(
-                    f"an export for {', '.join(others)} carries no judge",
-                    key="judge",
-                    allowed=f"to={','.join(_JUDGING)}",
-                    hint="export the other harnesses without judge=, and score their replies with the plain export",
-                )
-            ]
-        )
+    """The judge for the open questions of the export."""
     asked = {task.config: {row["id"] for row in task.rows} for task in benchmark.tasks if task.scoring == "open"}
     every = [item for items in shared.configs.values() for item in items]
     items = {
@@ -181,12 +170,15 @@ def _lm_eval(benchmark: HarnessBenchmark) -> Iterator[tuple[str, str]]:
     yield f"{module}.py", render("lm_eval/scoring.py.j2", **values)
     yield f"{benchmark.name}.yaml", render("lm_eval/group.yaml.j2", **values)
     for task in benchmark.tasks:
-        yield f"{task.name}.yaml", render("lm_eval/task.yaml.j2", **values, task=task, source=None, module=module)
+        kinds: dict[str, dict[str, object]] = {task.name: {}}
+        if benchmark.judge is not None and task.scoring == "open":
+            kinds[f"{task.name}_judged"] = {"judged": True}
         if len(task.sources) > 1:
             yield f"{task.name}_by_source.yaml", render("lm_eval/by_source.yaml.j2", **values, task=task)
-            for source in task.sources:
-                text = render("lm_eval/task.yaml.j2", **values, task=task, source=source, module=module)
-                yield f"{task.name}_{source}.yaml", text
+            kinds |= {f"{task.name}_{source}": {"source": source} for source in task.sources}
+        for name, kind in kinds.items():
+            told = {**values, "task": task, "module": module, "name": name, "source": None, "judged": False, **kind}
+            yield f"{name}.yaml", render("lm_eval/task.yaml.j2", **told)
 
 
 def _inspect(benchmark: HarnessBenchmark) -> Iterator[tuple[str, str]]:
@@ -222,5 +214,3 @@ HARNESSES: Mapping[str, _Files] = {
     "plain": _plain,
 }  # fmt: skip
 """What writes the files of each harness."""
-_JUDGING = ("plain",)
-"""The harnesses whose exports can carry a judge."""

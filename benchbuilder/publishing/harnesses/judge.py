@@ -83,7 +83,7 @@ def carried_judge(
     return CarriedJudge(
         name,
         spec.aspect,
-        _module(name, judge, loaded),
+        _module(name, judge, loaded, list(items)),
         lines,
         tokens // count,
         needs_schema=judge.schema() is not None and structured != "prompt",
@@ -180,10 +180,11 @@ def _repairs(judge: ChatJudge, name: str) -> dict[str, Any]:
     return found
 
 
-def _module(name: str, judge: ChatJudge, loaded: LoadedRecipe) -> str:
+def _module(name: str, judge: ChatJudge, loaded: LoadedRecipe, configs: list[str]) -> str:
     spec: ChatJudgeSpec = judge.spec
     settings = {
         "judge": name,
+        "configs": configs,
         "aspect": spec.aspect,
         "reply": spec.reply,
         "labels": list(spec.labels),

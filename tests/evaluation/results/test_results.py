@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 from math import sqrt
 from statistics import NormalDist, fmean, stdev
@@ -14,6 +15,7 @@ from html_page import Page, squeezed
 from benchbuilder.core import page_texts
 from benchbuilder.core.errors import DataError
 from benchbuilder.evaluation.published import load_published_results
+from benchbuilder.evaluation.results.answers_to_rate import AnswersToRate, AnswersToRateSpec
 from benchbuilder.evaluation.results.compare import holm_adjusted, samples_needed
 from benchbuilder.evaluation.results.costs import misleading_answers
 from benchbuilder.evaluation.results.exporter import ResultsExporter
@@ -328,6 +330,37 @@ def test_costs_by_model(tmp_path):
     priced = lines(write(tmp_path, large(20, **{"licence": ""})), "costs")
     assert priced["Total"]["replies"] == "80"
     assert len(RECEIPTS) == 3
+
+
+@pytest.mark.push
+def test_costs_say_how_much_of_it_was_thought(tmp_path, exact):
+    thought = replace(RECEIPTS[0], reasoning_tokens=1050, reasoning_estimated=True)
+    files = write(tmp_path, exact.finished(receipts=[thought, *RECEIPTS[1:]]))
+    rows = lines(files, "costs")
+    assert [rows[name]["tokens_thinking"] for name in ("glad", "calm", "Total")] == ["1050", "0", "1050"]
+    assert (rows["glad"]["tokens_out"], rows["glad"]["usd"]) == ("8000", "0.05")
+    assert "Some thinking tokens are our own count" in files["results.html"].read_text(encoding="utf-8")
+    assert "tokens_thinking" not in lines(write(tmp_path, exact.finished(receipts=RECEIPTS)), "costs")["glad"]
+
+
+def test_people_are_shown_what_a_judge_is(tmp_path, exact):
+    first, second = exact.items[:2]
+    exact.answer("glad", first, "<think>是甲？</think>标签<think>的意思是思考。")
+    exact.answer("glad", second, "<think>还没想好")
+    exporter = AnswersToRate(AnswersToRateSpec(kind="answers", file="answers.jsonl"))
+    (file,) = exporter.write(exact.finished(), tmp_path)
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    said = {row["id"]: row["answer"] for row in rows if row["model"] == "glad"}
+    assert said[first.id] == "标签<think>的意思是思考。"
+    assert second.id not in said
+
+
+@pytest.mark.push
+def test_regions_have_names_of_their_own_and_attempts_stand_beside_abstentions(tmp_path):
+    page = write(tmp_path, large(20))["results.html"].read_text(encoding="utf-8")
+    names = re.findall(r'role="region"[^>]* aria-label="([^"]*)"', page)
+    assert len(names) == len(set(names)) > 5
+    assert "read it beside the abstention rate only" in page
 
 
 def test_two_models_of_one_name_are_two_rows_of_the_costs(tmp_path, exact):

@@ -113,6 +113,7 @@ def test_ratings_of_another_text_are_no_ratings_of_this_answer(tmp_path):
     scorer = of_file(jsonl(tmp_path / "a.jsonl", rows))
     assert scored(scorer, ITEMS[0], "是的。\n真的")[0].value == 1
     assert scored(scorer, ITEMS[0], "不是。")[0].value == 0
+    assert scored(scorer, ITEMS[0], "<think>也许？</think>不是。")[0].value == 0, "people saw no thoughts"
     assert scored(scorer, ITEMS[0], "也许。") == Dropped("other_answer", "rated was what stands at a.jsonl:1")
 
 

@@ -45,5 +45,5 @@ for who in replies:
             score, row = sample["score"]["value"], sample["sample_metadata"]
             if row["id"] in replies[who]:
                 value = None if score.get("invalid") else score.get("acc", score.get("chrf_difference"))
-                scores.append([who, row["id"], row["type"], value])
+                scores.append([who, row["id"], row["type"], value, score])
 Path(scores_file).write_text(json.dumps({"metrics": [], "scores": scores}), "utf-8")

@@ -52,5 +52,5 @@ for file in work.glob("out/*/results/*/*.json"):
         values = {key: value[0] if isinstance(value, list) else value for key, value in found.items()}
         if values["id"] in replies[who]:
             value = None if values.get("invalid") else values.get("accuracy", values.get("chrf_difference"))
-            scores.append([who, values["id"], config, value])
+            scores.append([who, values["id"], config, value, values])
 Path(scores_file).write_text(json.dumps({"metrics": [], "scores": scores}), "utf-8")
