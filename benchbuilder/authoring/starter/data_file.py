@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -147,7 +148,8 @@ def _read(path: Path, name: str, told: Mapping[str, list[str]]) -> DataFile:
         return DataFile(path, name, "corpus", ".jsonl", sections.data, _SECTIONS, texts, notes=[sections.note])
     sample = FileSample(converted.records) if converted is not None else None
     suffix, data = (".jsonl", converted.data) if converted is not None else (suffix, read_given_file(path))
-    kind, layout, cells = _told(path.with_suffix(suffix) if converted else path, sample, told)
+    kind, layout, found = _told(path.with_suffix(suffix) if converted else path, sample, told)
+    cells = columns_of(found.records)
     if told.get("key_as"):
         layout = Layout(layout.columns, {**layout.settings, "key_as": told["key_as"][0]})
     if any(OPEN_PLACE in str(value) for value in layout.settings.values()):
@@ -162,12 +164,15 @@ def _read(path: Path, name: str, told: Mapping[str, list[str]]) -> DataFile:
     columns = [*_used(layout), *([] if evidence is None else [evidence])]
     texts = [text for column in columns for text in _texts(cells.get(column, ()))]
     notes = [] if converted is None else [converted.note]
+    if blank := found.blank_lines():
+        lines = f"line{'s' * (len(blank) > 1)} {_some(blank)}"
+        notes.append(f"{count_phrase(len(blank), 'blank row')}, which a build drops: {lines}")
     used = {str(column) for column in (*_used(layout), shown, evidence)}
-    names = [name for name in map(str, cells) if not re.search(r"[.\[]", name) and not IDENTIFIER.search(name)]
-    unused = [name for name in names if not _is_in(name, used)]
+    names = [str(name) for name in dict.fromkeys(chain.from_iterable(found.records))
+             if set(map(str, cells.get(name, ()))) - {"", "None"}]  # fmt: skip
+    unused = [name for name in names if not _is_in(name, used) and not IDENTIFIER.search(name)]
     if unused:
-        more = f" and {len(unused) - _MOST_UNUSED} more" if len(unused) > _MOST_UNUSED else ""
-        notes.append(f"not used: {', '.join(unused[:_MOST_UNUSED])}{more}")
+        notes.append(f"not used: {_some(unused)}")
     if kind == "question_answer" and "wrong" not in layout.columns:
         notes.append(
             "no wrong answers are listed: rules take them from other rows, so a few rows give few items or none"
@@ -175,13 +180,19 @@ def _read(path: Path, name: str, told: Mapping[str, list[str]]) -> DataFile:
     return DataFile(path, name, kind, suffix, data, layout, texts, None if evidence == shown else evidence, notes)
 
 
+def _some(values: Sequence[Any]) -> str:
+    """The first values, and how many more there are."""
+    more = f" and {len(values) - _MOST_NAMED} more" if len(values) > _MOST_NAMED else ""
+    return f"{', '.join(map(str, values[:_MOST_NAMED]))}{more}"
+
+
 def _is_in(column: str, used: Iterable[str]) -> bool:
     """Whether a column, or a part of it, is among those that are used."""
     return any(one == column or one.startswith((f"{column}.", f"{column}[")) for one in used)
 
 
-def _told(path: Path, sample: FileSample | None, told: Mapping[str, list[str]]) -> tuple[str, Layout, Cells]:
-    """The first kind that fits the file, or the columns that somebody named, with its layout and all cells."""
+def _told(path: Path, sample: FileSample | None, told: Mapping[str, list[str]]) -> tuple[str, Layout, FileSample]:
+    """The first kind that fits the file, or the columns that somebody named, with its layout and the sample of it."""
     reasons: dict[str, str] = {}
     labels = {label: told[label] for label in _LABELS if label in told}
     for kind in ("claims",) if labels else _TRIED:
@@ -197,7 +208,7 @@ def _told(path: Path, sample: FileSample | None, told: Mapping[str, list[str]]) 
             reasons[kind] = str(question)
             continue
         columns = {role: _own_columns(value, names) for role, value in layout.columns.items()}
-        return own_kind, layout_of(path, found, Layout(columns, layout.settings)), cells
+        return own_kind, layout_of(path, found, Layout(columns, layout.settings)), found
     kinds = {why: kind for kind, why in reversed(reasons.items())}
     raise UnclearLayoutError(
         "; ".join(
@@ -265,8 +276,8 @@ def _used(layout: Layout) -> list[Any]:
     return [name for value in layout.columns.values() for name in (value if isinstance(value, list) else [value])]
 
 
-_MOST_UNUSED = 6
-"""The most columns that a note names."""
+_MOST_NAMED = 6
+"""The most columns or lines that a note names."""
 _SHORT = 20
 """The most characters of a text that is too short to be evidence."""
 

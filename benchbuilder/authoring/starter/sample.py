@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice, product
@@ -13,6 +13,7 @@ from typing import Any, cast
 from benchbuilder.core import DataError, GivenParquet, imports_of, parse_json, read_given_file, unique_object
 from benchbuilder.sources import (
     TABLE_SUFFIXES,
+    RawRow,
     TableDialect,
     delimited_names,
     delimited_rows,
@@ -51,10 +52,14 @@ class UnclearLayoutError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FileSample:
-    """Records of a file, by the names or numbers of their columns, and the settings of a source that reads them."""
+    """Records of a file, by the names or numbers of their columns, and the settings of a source that reads them.
+
+    `blank_lines` finds the lines of the whole file whose cells are all empty: a build drops them.
+    """
 
     records: Sequence[Mapping[str | int, Any]]
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    blank_lines: Callable[[], Sequence[int]] = tuple[int, ...]
 
 
 def read_sample(path: Path, *, repeats: bool = False) -> FileSample:
@@ -154,7 +159,19 @@ def _table(path: Path, encoding: str, settings: Mapping[str, Any], form: str | N
         given["delimiter"] = delimiter
     if quoting != (form == "csv") and b'"' in read_given_file(path):
         given["quoting"] = quoting
-    return _with_header(rows, given, repeats=repeats)
+    sample = _with_header(rows, given, repeats=repeats)
+
+    def blank_lines() -> list[int]:
+        units = _units(path, encoding, delimiter, len(rows[0]), quoting=quoting)
+        return [unit.line for unit in units if not unit.reason and not any(map(str.strip, unit.values))]
+
+    return FileSample(sample.records, sample.settings, blank_lines)
+
+
+def _units(path: Path, encoding: str, delimiter: str, width: int, *, quoting: bool) -> Iterator[RawRow]:
+    """All rows of a file, its first one, too, in `width` columns."""
+    plain = TableDialect("path", encoding, delimiter, quoting=quoting, header=False, width=width)
+    return delimited_rows(path, path.name, plain, list(range(width)))
 
 
 def _rows(path: Path, encoding: str, delimiter: str, *, quoting: bool) -> list[list[str]]:
@@ -162,8 +179,7 @@ def _rows(path: Path, encoding: str, delimiter: str, *, quoting: bool) -> list[l
     dialect = TableDialect("path", encoding, delimiter, quoting=quoting, header=True, width=None)
     try:
         width = len(delimited_names(path, path.name, dialect))
-        plain = TableDialect("path", encoding, delimiter, quoting=quoting, header=False, width=width)
-        units = list(islice(delimited_rows(path, path.name, plain, list(range(width))), _ROWS))
+        units = list(islice(_units(path, encoding, delimiter, width, quoting=quoting), _ROWS))
     except DataError:
         return []
     rows = [[str(value).strip() for value in unit.values] for unit in units if not unit.reason]
@@ -175,10 +191,10 @@ def _with_header(rows: Sequence[Sequence[str]], settings: Mapping[str, Any], *, 
     if not rows:
         raise UnclearLayoutError("the file holds no rows")
     first, body = [cell.strip() for cell in rows[0]], rows[1:]
-    sorts = [{_sort(row[n]) for row in body} for n in range(len(first))]
+    sorts = [{_sort(row[n]) for row in body if row[n]} for n in range(len(first))]
     told = [next(iter(found)) if len(found) == 1 else "" for found in sorts]
     alike = [n for n, cell in enumerate(first) if told[n] and _sort(cell) == told[n]]
-    differs = any(sort and _sort(cell) != sort for cell, sort in zip(first, told, strict=True))
+    differs = any(cell and sort and _sort(cell) != sort for cell, sort in zip(first, told, strict=True))
     named = sum(len(cell) <= _LONGEST_NAME and bool(_NAMES.search(cell)) for cell in first)
     few = min(range(len(first)), key=lambda n: len({row[n] for row in body}))
     if repeats and 3 * len({row[few] for row in body}) <= len(body):
