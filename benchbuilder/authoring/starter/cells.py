@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, cast
 
 from benchbuilder.authoring.starter.sample import UnclearLayoutError
-from benchbuilder.sources import option_lists
+from benchbuilder.sources import cell_text, option_lists
 
 Cells = Mapping[str | int, Sequence[Any]]
 """The values of each column, or path into records; ``None`` where a record has none."""
@@ -56,6 +56,13 @@ def _parts(path: str | int, value: Any) -> Iterator[tuple[str | int, Any]]:
     inside = cast("dict[str, Any]", value) if isinstance(value, dict) else option_lists(value)
     for name, part in inside.items():
         yield from _parts(f"{path}.{name}" if isinstance(value, dict) else f"{path}[].{name}", part)
+
+
+def label_of(value: Any) -> str:
+    """A label as a text; a list of one is that one, and there may be none."""
+    parts = cast("list[Any]", value) if isinstance(value, list) else [value]
+    one = parts[0] if len(parts) == 1 else value
+    return str(one).lower() if isinstance(one, bool) else cell_text(one) or ""
 
 
 def is_full(values: Sequence[Any], share: float = 1.0) -> bool:

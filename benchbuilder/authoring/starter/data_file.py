@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from benchbuilder.authoring.starter.cells import IDENTIFIER, Cells, Layout, columns_of
+from benchbuilder.authoring.starter.cells import IDENTIFIER, Cells, Layout, columns_of, label_of
 from benchbuilder.authoring.starter.converted import ConvertedFile, convert_file
 from benchbuilder.authoring.starter.documents import DOCUMENTS, read_document
 from benchbuilder.authoring.starter.graph import rdf_layout
-from benchbuilder.authoring.starter.layout import TEXT, find_columns, layout_of
+from benchbuilder.authoring.starter.layout import TEXT, find_columns, layout_of, sample_size
 from benchbuilder.authoring.starter.sample import FileSample, UnclearLayoutError, is_running_text, read_sample
 from benchbuilder.config import OPEN_PLACE
 from benchbuilder.core import Problem, RecipeError, count_phrase, read_given_file
@@ -33,8 +34,8 @@ _ROLES = {
     "text": "text", "title": "title",
 }  # fmt: skip
 """What ``--columns`` may name, and the name by which the column of somebody's choice is then known."""
-_LABELS = {"true": "true", "false": "false", "skip": "neutral"}
-"""What ``--columns`` may say of labels, and a label that means it."""
+_LABELS = ("true", "false", "skip")
+"""What ``--columns`` may say of labels."""
 _SHOWN = re.compile(r"(?i)(^|_)(passage|context|text|case|vignette|article|paragraph)$")
 _EVIDENCE = re.compile(
     r"(?i)^(evidence|source[ _]?text|passage|knowledge|support(ing[ _]?(text|sentences?|passage))?|contexts?|"
@@ -167,6 +168,8 @@ def _read(path: Path, name: str, told: Mapping[str, list[str]]) -> DataFile:
     if blank := found.blank_lines():
         lines = f"line{'s' * (len(blank) > 1)} {_some(blank)}"
         notes.append(f"{count_phrase(len(blank), 'blank row')}, which a build drops: {lines}")
+    if "labels" in layout.settings:
+        notes.append(_counted_labels(layout, cells))
     used = {str(column) for column in (*_used(layout), shown, evidence)}
     names = [str(name) for name in dict.fromkeys(chain.from_iterable(found.records))
              if set(map(str, cells.get(name, ()))) - {"", "None"}]  # fmt: skip
@@ -178,6 +181,21 @@ def _read(path: Path, name: str, told: Mapping[str, list[str]]) -> DataFile:
             "no wrong answers are listed: rules take them from other rows, so a few rows give few items or none"
         )
     return DataFile(path, name, kind, suffix, data, layout, texts, None if evidence == shown else evidence, notes)
+
+
+def _counted_labels(layout: Layout, cells: Cells) -> str:
+    """How many claims each label has, by what it means."""
+    column = layout.columns["label"]
+    counts = Counter(map(label_of, cells[column] if column in cells else cells[str(column).removesuffix("[0]")]))
+    parts: list[str] = []
+    for meaning, labels in sorted(layout.settings["labels"].items(), key=lambda pair: _LABELS.index(pair[0])):
+        word = "left out" if meaning == "skip" else meaning
+        each = ", ".join(f"{counts[label]} {label}" for label in labels)
+        more = "" if [label.casefold() for label in labels] == [word] else f" ({each})"
+        parts.append(f"{sum(counts[label] for label in labels)} {word}{more}")
+    if counts[""]:
+        parts.append(f"{counts['']} without a label, left out")
+    return f"labels: {'; '.join(parts)}"
 
 
 def _some(values: Sequence[Any]) -> str:
@@ -194,10 +212,10 @@ def _is_in(column: str, used: Iterable[str]) -> bool:
 def _told(path: Path, sample: FileSample | None, told: Mapping[str, list[str]]) -> tuple[str, Layout, FileSample]:
     """The first kind that fits the file, or the columns that somebody named, with its layout and the sample of it."""
     reasons: dict[str, str] = {}
-    labels = {label: told[label] for label in _LABELS if label in told}
+    labels = {label: meaning for meaning in _LABELS for label in told.get(meaning, ())}
     for kind in ("claims",) if labels else _TRIED:
         try:
-            found = sample or read_sample(path, repeats=kind == "triples")
+            found = sample or read_sample(path, repeats=kind == "triples", most=sample_size(kind))
             cells = columns_of(found.records)
             names = {alias: _column(name, cells) for alias, name in _aliases(told)}
             known: Cells = {alias: cells[name] for alias, name in names.items()} if names else cells
@@ -217,11 +235,10 @@ def _told(path: Path, sample: FileSample | None, told: Mapping[str, list[str]]) 
     )
 
 
-def _of_kind(kind: str, cells: Cells, labels: Mapping[str, list[str]]) -> tuple[str, Layout]:
+def _of_kind(kind: str, cells: Cells, labels: Mapping[str, str]) -> tuple[str, Layout]:
     """The columns of a kind; UnclearLayoutError with what cannot be told."""
-    means = {label: _LABELS[meaning] for meaning, found in labels.items() for label in found}
     try:
-        layout = find_columns(kind, {name: _meant(values, means) for name, values in cells.items()})
+        layout = find_columns(kind, cells, labels)
     except UnclearLayoutError as question:
         if kind != "multiple_choice" or "no column fits" in str(question):
             raise
@@ -230,13 +247,7 @@ def _of_kind(kind: str, cells: Cells, labels: Mapping[str, list[str]]) -> tuple[
         return "several_choice", find_columns("several_choice", cells)
     if kind == "corpus" and not TEXT.search(str(layout.columns["text"])):
         raise UnclearLayoutError(f"the text: none of {', '.join(map(str, cells))}"[:300])
-    return kind, Layout(layout.columns, {**layout.settings, "labels": labels}) if labels else layout
-
-
-def _meant(values: Sequence[Any], means: Mapping[str, str]) -> Sequence[Any]:
-    """The values of a column of labels as what somebody said that they mean; those of any other as they are."""
-    is_told = means and {str(value) for value in values} <= means.keys()
-    return [means[str(value)] for value in values] if is_told else values
+    return kind, layout
 
 
 def _aliases(told: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:

@@ -6,9 +6,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from itertools import islice, product
 from pathlib import Path
 from typing import Any, cast
+
+import yaml
 
 from benchbuilder.core import DataError, GivenParquet, imports_of, parse_json, read_given_file, unique_object
 from benchbuilder.sources import (
@@ -21,12 +25,13 @@ from benchbuilder.sources import (
     likely_encodings,
 )
 
-_ROWS = 300
+ROWS = 300
+"""So many records tell what a file holds."""
 _LARGEST = 200_000_000
 _MOSTLY = 0.9
 _NAMES = re.compile(
     r"(?i)question|answer|option|choice|claim|label|statement|premise|hypothesis|passage|context|text|title|sentence|"
-    r"head|tail|subject|object|relation|predicate|source|target|type|category|\bid\b|_id$|^id|"
+    r"verdict|veracity|rating|head|tail|subject|object|relation|predicate|source|target|type|category|\bid\b|_id$|^id|"
     r"frage|antwort|l\u00f6sung|pregunta|respuesta|quest\u00e3o|pergunta|resposta|question|r\u00e9ponse|"
     r"\u95ee\u9898|\u9898\u76ee|\u9898\u5e72|\u9009\u9879|\u7b54\u6848|\u554f\u984c|\u5b9e\u4f53|\u5173\u7cfb"
 )
@@ -34,9 +39,6 @@ _NAMES = re.compile(
 _ASKS = re.compile(r"(?i)question|qtext|^q$|claim|statement")
 _KEY = re.compile(r"\(?[A-Ja-j][).]?\Z")
 _NUMBER = re.compile(r"[\d.,:/ -]+\Z")
-_VERDICT = re.compile(
-    r"(?i)(true|false|yes|no|supports?|supported|refutes?|refuted|entailment|neutral|contradiction)\Z"
-)
 
 
 class UnclearLayoutError(Exception):
@@ -62,7 +64,15 @@ class FileSample:
     blank_lines: Callable[[], Sequence[int]] = tuple[int, ...]
 
 
-def read_sample(path: Path, *, repeats: bool = False) -> FileSample:
+@cache
+def label_words() -> Mapping[str, str]:
+    """The words of labels, and what each means: yes, no, maybe, true, false or skip."""
+    text = (files(__package__ or "") / "labels.yaml").read_text(encoding="utf-8")
+    table: Mapping[str, Sequence[str]] = yaml.safe_load(text)
+    return {word: means for means, words in table.items() for word in words}
+
+
+def read_sample(path: Path, *, repeats: bool = False, most: int | None = ROWS) -> FileSample:
     """The first records of a file: a table with or without header, JSON, JSON Lines, Parquet or XLSX.
 
     If a column of the table `repeats` few values, as that of the relations of a graph does, its first cell tells
@@ -74,15 +84,16 @@ def read_sample(path: Path, *, repeats: bool = False) -> FileSample:
     suffix = path.suffix.lower()
     form = TABLE_SUFFIXES.get(suffix)
     if form == "parquet":
-        return FileSample(_parquet(path))
+        return FileSample(_parquet(path, most))
     if form == "xlsx":
-        return _with_header(_sheet(path), {}, repeats=repeats)
+        return _with_header(_sheet(path, most), {}, repeats=repeats)
     settings = encoding_settings(path)
     encoding = str(settings.get("encoding", "utf-8"))
     start = read_given_file(path)[:4096].decode(encoding, errors="ignore").lstrip("\ufeff \t\r\n")[:1]
     if start in ("{", "["):
-        return _json(path, encoding, settings, is_lines=form == "jsonl" or is_json_lines(path, encoding), form=form)
-    return _table(path, encoding, settings, form, repeats=repeats)
+        is_lines = form == "jsonl" or is_json_lines(path, encoding)
+        return _json(path, encoding, settings, is_lines=is_lines, form=form, most=most)
+    return _table(path, encoding, settings, form, repeats=repeats, most=most)
 
 
 def is_running_text(path: Path) -> bool:
@@ -115,30 +126,32 @@ def encoding_settings(path: Path) -> dict[str, Any]:
     return {}
 
 
-def _parquet(path: Path) -> Sequence[Any]:
+def _parquet(path: Path, most: int | None) -> Sequence[Any]:
     import pyarrow as pa
 
     try:
         with GivenParquet(path) as file:
-            batch = next(file.batches(most_rows=_ROWS), None)
-            return [] if batch is None else batch.to_pylist()
+            batches = islice(file.batches(most_rows=ROWS), None if most is None else 1)
+            return [record for batch in batches for record in batch.to_pylist()]
     except (pa.ArrowException, OSError, ValueError) as error:
         raise UnclearLayoutError(f"whether this is Parquet: {str(error)[:80]}") from None
 
 
-def _sheet(path: Path) -> list[list[str]]:
+def _sheet(path: Path, most: int | None = ROWS) -> list[list[str]]:
     with imports_of("xlsx", "a worksheet", instead="save it as CSV"):
         from benchbuilder.annotation import UnreadableWorkbookError, open_worksheet
     try:
         with open_worksheet(path) as rows:
-            filled = [row for row in islice(rows, _ROWS) if any(row)]
+            filled = [row for row in islice(rows, most) if any(row)]
     except UnreadableWorkbookError as error:
         raise UnclearLayoutError(f"whether this is XLSX: {error}") from None
     width = max(map(len, filled), default=0)
     return [[*row, *[""] * (width - len(row))] for row in filled]
 
 
-def _table(path: Path, encoding: str, settings: Mapping[str, Any], form: str | None, *, repeats: bool) -> FileSample:
+def _table(
+    path: Path, encoding: str, settings: Mapping[str, Any], form: str | None, *, repeats: bool, most: int | None
+) -> FileSample:
     """A delimited file; of the separators, that with which all rows have one width of several columns."""
     usual = {"csv": ",", "tsv": "\t"}.get(form or "", "")
     fits: dict[str, tuple[bool, list[list[str]]]] = {}
@@ -152,6 +165,7 @@ def _table(path: Path, encoding: str, settings: Mapping[str, Any], form: str | N
         raise UnclearLayoutError(f"the separator: {' or '.join(map(repr, best)) or none}")
     [delimiter] = best
     quoting, rows = fits[delimiter]
+    rows = rows if most == ROWS else _rows(path, encoding, delimiter, quoting=quoting, most=most)
     given = dict(settings)
     if form not in ("csv", "tsv"):
         given["format"] = "delimited"
@@ -174,12 +188,12 @@ def _units(path: Path, encoding: str, delimiter: str, width: int, *, quoting: bo
     return delimited_rows(path, path.name, plain, list(range(width)))
 
 
-def _rows(path: Path, encoding: str, delimiter: str, *, quoting: bool) -> list[list[str]]:
+def _rows(path: Path, encoding: str, delimiter: str, *, quoting: bool, most: int | None = ROWS) -> list[list[str]]:
     """The first rows if nearly all have one width; none otherwise."""
     dialect = TableDialect("path", encoding, delimiter, quoting=quoting, header=True, width=None)
     try:
         width = len(delimited_names(path, path.name, dialect))
-        units = list(islice(_units(path, encoding, delimiter, width, quoting=quoting), _ROWS))
+        units = list(islice(_units(path, encoding, delimiter, width, quoting=quoting), most))
     except DataError:
         return []
     rows = [[str(value).strip() for value in unit.values] for unit in units if not unit.reason]
@@ -214,7 +228,7 @@ _LONGEST_NAME = 40
 
 def _sort(cell: str) -> str:
     """What sort of cell one is, as far as a name of a column is none."""
-    if _VERDICT.match(cell):
+    if cell.casefold() in label_words():
         return "verdict"
     if _KEY.match(cell):
         return "key"
@@ -223,21 +237,23 @@ def _sort(cell: str) -> str:
     return "question" if cell.rstrip().endswith(("?", "\uff1f")) else ""
 
 
-def _json(path: Path, encoding: str, settings: Mapping[str, Any], *, is_lines: bool, form: str | None) -> FileSample:
+def _json(
+    path: Path, encoding: str, settings: Mapping[str, Any], *, is_lines: bool, form: str | None, most: int | None
+) -> FileSample:
     text = read_given_file(path).decode(encoding, errors="replace").removeprefix("\ufeff")
     needed = dict(settings) if form in ("json", "jsonl") else {**settings, "format": "jsonl" if is_lines else "json"}
     try:
         if is_lines:
-            return FileSample(_json_lines(text), needed)
+            return FileSample(_json_lines(text, most), needed)
         data = parse_json(text, object_pairs_hook=unique_object)
     except ValueError as error:
         raise UnclearLayoutError(f"neither JSON nor JSON Lines: {error}") from None
     where, records = _records(data, "")
-    return FileSample(records[:_ROWS], {**needed, **({"records": where} if where else {})})
+    return FileSample(records[:most], {**needed, **({"records": where} if where else {})})
 
 
-def _json_lines(text: str) -> list[dict[str | int, Any]]:
-    lines = list(islice((line for line in text.split("\n") if line.strip()), _ROWS))
+def _json_lines(text: str, most: int | None) -> list[dict[str | int, Any]]:
+    lines = list(islice((line for line in text.split("\n") if line.strip()), most))
     records: list[Any] = []
     for line in lines:
         with suppress(ValueError):  # a damaged line is a unit that a build drops with its reason

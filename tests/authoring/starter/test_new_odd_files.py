@@ -8,6 +8,7 @@ import pytest
 
 from benchbuilder.authoring.starter.data_file import DataFile, read_data_files
 from benchbuilder.cli.dispatch import main
+from benchbuilder.core import RecipeError
 
 QUIZ = [
     ("question", "A", "B", "C", "answer"),
@@ -68,3 +69,65 @@ def test_the_ledger_names_a_blank_row(
 def test_only_columns_that_hold_something_are_named_as_unused(tmp_path: Path) -> None:
     rows = [(*QUIZ[0], "Obs.", "", "")] + [(*row, f"see page {n}", "", "") for n, row in enumerate(QUIZ[1:])]
     assert list(read(tmp_path, "a.csv", rows).notes) == ["not used: Obs."]
+
+
+VERDICTS = [
+    *CLAIMS, ("Garlic is a cure for warts.", "Unknown"), ("Honey is good for a cough.", "unproven"),
+    ("Cold water is good for burns.", "half true"), ("Tea keeps people awake.", ""), ("", ""),
+]  # fmt: skip
+MEANINGS = {"true": ["TRUE", "True"], "false": ["False", "false"], "skip": ["Unknown", "half true", "unproven"]}
+COUNTS = "labels: 2 true (1 TRUE, 1 True); 2 false (1 False, 1 false); 3 left out (1 Unknown, 1 half true, 1 unproven)"
+
+
+@pytest.mark.parametrize("columns", [None, "true=true,false=false", "skip=half True", "claim=claim,label=verdict"])
+def test_labels_are_told_in_any_case_and_those_that_mean_neither_are_counted(
+    columns: str | None, tmp_path: Path
+) -> None:
+    file = read(tmp_path, "a.csv", VERDICTS, columns=columns)
+    assert (file.kind, file.layout.settings["labels"]) == ("claims", MEANINGS)
+    assert f"{COUNTS}; 1 without a label, left out" in file.notes
+
+
+def test_a_label_that_stands_far_below_has_a_meaning_too(tmp_path: Path) -> None:
+    rows = [("claim", "verdict")] + [(f"Claim {n} is so.", ("true", "false")[n % 2]) for n in range(400)]
+    file = read(tmp_path, "a.csv", [*rows, ("A last one.", "mixture")])
+    assert file.layout.settings["labels"]["skip"] == ["mixture"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "pair"),
+    [
+        (("true", "mostly true", "half true", "barely true", "false"), "true=true,false=false"),
+        (("Correct", "incorrect", "unknown", "partly", "not sure", "a bit", "so so"), "true=Correct,false=incorrect"),
+        (("stimmt", "stimmt nicht", "unbekannt"), "true=LABEL,false=LABEL"),
+    ],
+)
+def test_a_hint_names_only_labels_that_mean_true_or_false(labels: tuple[str, ...], pair: str, tmp_path: Path) -> None:
+    rows = [("claim", "verdict")] + [(f"Claim {n} is so.", labels[n % len(labels)]) for n in range(20)]
+    with pytest.raises(RecipeError) as asked:
+        read(tmp_path, "a.csv", rows)
+    assert f"--columns {pair};" in str(asked.value)
+    told = pair.replace("true=LABEL,false=LABEL", "true=stimmt,false=stimmt nicht")
+    meanings = read(tmp_path, "a.csv", rows, columns=told).layout.settings["labels"]
+    assert (meanings["true"], meanings["false"]) == ([told[5 : told.index(",")]], [told.rpartition("=")[2]])
+    assert sorted(meanings["skip"]) == sorted(set(labels) - {*meanings["true"], *meanings["false"]})
+
+
+def test_a_label_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="no column holds supprots"):
+        read(tmp_path, "a.csv", VERDICTS, columns="true=supprots")
+
+
+@pytest.mark.push
+def test_claims_whose_labels_mean_neither_are_built_without_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    read(tmp_path, "claims.csv", VERDICTS)
+    assert main(["new", "mine", "--data", "claims.csv"]) == 0
+    assert main(["build", "recipe=mine"]) == 0
+    ledger = [line.split("\t") for line in Path("builds/mine/ledger.tsv").read_text("utf-8").splitlines()]
+    assert [(line[2], line[6]) for line in ledger if line[0] == "claims"] == [
+        ("label_skipped", "6"), ("label_skipped", "7"), ("label_skipped", "8"), ("no_label", "9"),
+        ("missing_field", "10"),
+    ]  # fmt: skip
