@@ -211,7 +211,7 @@ def _is_in(column: str, used: Iterable[str]) -> bool:
 
 def _told(path: Path, sample: FileSample | None, told: Mapping[str, list[str]]) -> tuple[str, Layout, FileSample]:
     """The first kind that fits the file, or the columns that somebody named, with its layout and the sample of it."""
-    reasons: dict[str, str] = {}
+    reasons, hints = dict[str, str](), list[str]()
     labels = {label: meaning for meaning in _LABELS for label in told.get(meaning, ())}
     for kind in ("claims",) if labels else _TRIED:
         try:
@@ -224,6 +224,7 @@ def _told(path: Path, sample: FileSample | None, told: Mapping[str, list[str]]) 
             if question.sure:
                 raise
             reasons[kind] = str(question)
+            hints += [question.hint] if question.hint else []
             continue
         columns = {role: _own_columns(value, names) for role, value in layout.columns.items()}
         return own_kind, layout_of(path, found, Layout(columns, layout.settings)), found
@@ -231,7 +232,8 @@ def _told(path: Path, sample: FileSample | None, told: Mapping[str, list[str]]) 
     raise UnclearLayoutError(
         "; ".join(
             why if len(kinds) == 1 else f"as {KIND_WORDS[kind]}: {why[:120]}" for why, kind in reversed(kinds.items())
-        )
+        ),
+        hint="; ".join([*hints, _HINT]),
     )
 
 

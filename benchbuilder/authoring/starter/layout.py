@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,7 +27,14 @@ from benchbuilder.authoring.starter.cells import (
     text_columns,
 )
 from benchbuilder.authoring.starter.choice_layout import choice_layout
-from benchbuilder.authoring.starter.sample import ROWS, FileSample, UnclearLayoutError, label_words, read_sample
+from benchbuilder.authoring.starter.sample import (
+    ROWS,
+    FileSample,
+    UnclearLayoutError,
+    label_words,
+    read_sample,
+    table_words,
+)
 from benchbuilder.sources import list_separator
 
 _CLAIM = re.compile(
@@ -242,11 +249,15 @@ def _triples(cells: Cells) -> Layout:
 
 
 def _triple_by_shape(cells: Cells) -> tuple[Any, Any, Any]:
-    """Of three columns, that with few values is the relation; the others are head and tail."""
-    by_values = sorted(cells, key=lambda name: len(set(map(str, cells[name]))))
-    if len(cells) != 3 or 2 * len(set(map(str, cells[by_values[0]]))) > len(set(map(str, cells[by_values[1]]))):
-        raise UnclearLayoutError(f"head, relation and tail among {', '.join(map(str, cells))}"[:200])
-    head, tail = (name for name in cells if name != by_values[0])
+    """Of three columns beside those of notes, that with few values is the relation; the others are head and tail."""
+    names = list(cells) if len(cells) == _ENDS_AND_RELATION else [name for name in cells if not _is_note(name, cells)]
+    by_values = sorted(names, key=lambda name: len(set(map(str, cells[name]))))
+    if len(names) != _ENDS_AND_RELATION or 2 * len(set(map(str, cells[by_values[0]]))) > len(
+        set(map(str, cells[by_values[1]]))
+    ):
+        seen = f"head, relation and tail among {', '.join(map(str, cells))}"[:200]
+        raise UnclearLayoutError(seen, hint=_likely_triple(names, by_values, cells))
+    head, tail = (name for name in names if name != by_values[0])
     if sum(len(str(value)) for name in (head, by_values[0]) for value in cells[name]) > _LONGEST_NAME * len(
         cells[head]
     ):
@@ -254,7 +265,26 @@ def _triple_by_shape(cells: Cells) -> tuple[Any, Any, Any]:
     return head, by_values[0], tail
 
 
+def _is_note(name: str | int, cells: Cells) -> bool:
+    """Whether a column stands beside triples: a note by its name, a number, or one with many empty cells."""
+    is_named = re.search(table_words()["notes"], str(name).casefold()) or IDENTIFIER.search(str(name))
+    return bool(is_named) or not is_full(cells[name], 0.5)
+
+
+def _likely_triple(names: Sequence[str | int], by_values: Sequence[str | int], cells: Cells) -> str:
+    """What to say if these are triples: the relation has few values, and stands between head and tail."""
+    inner = [name for name in by_values if name in names[1:-1]]
+    if not inner or 3 * len(set(map(str, cells[inner[0]]))) > len(cells[inner[0]]):
+        return ""
+    at = names.index(inner[0])
+    columns = ",".join(
+        f"{role}={name}" for role, name in zip(("head", "relation", "tail"), names[at - 1 :], strict=False)
+    )
+    return f"if these are triples, --columns {shlex.quote(columns)}"
+
+
 _LONGEST_NAME = 60
+_ENDS_AND_RELATION = 3
 
 
 def _passages(cells: Cells) -> Layout:

@@ -65,11 +65,15 @@ class FileSample:
 
 
 @cache
+def table_words() -> Mapping[str, Any]:
+    """The words of ``words.yaml``."""
+    return cast("Mapping[str, Any]", yaml.safe_load((files(__package__ or "") / "words.yaml").read_text("utf-8")))
+
+
+@cache
 def label_words() -> Mapping[str, str]:
     """The words of labels, and what each means: yes, no, maybe, true, false or skip."""
-    text = (files(__package__ or "") / "labels.yaml").read_text(encoding="utf-8")
-    table: Mapping[str, Sequence[str]] = yaml.safe_load(text)
-    return {word: means for means, words in table.items() for word in words}
+    return {word: means for means, words in table_words()["labels"].items() for word in words}
 
 
 def read_sample(path: Path, *, repeats: bool = False, most: int | None = ROWS) -> FileSample:

@@ -131,3 +131,36 @@ def test_claims_whose_labels_mean_neither_are_built_without_them(
         ("label_skipped", "6"), ("label_skipped", "7"), ("label_skipped", "8"), ("no_label", "9"),
         ("missing_field", "10"),
     ]  # fmt: skip
+
+
+DRUGS = [("Drug", "Property", "Value")] + [
+    (f"drug {n}", *fact) for n in range(9) for fact in (("drug class", f"class {n % 3}"), ("made in", f"land {n % 4}"))
+]
+HERBS = [("药材", "关系", "值")] + [
+    (name, *fact) for name in ("黄芪", "人参", "当归", "甘草") for fact in (("药性", f"{name}的性"), ("药味", "甘"))
+]
+
+
+@pytest.mark.parametrize(
+    ("rows", "name", "notes"),
+    [
+        (DRUGS, "Source note", [f"label of {n}" for n in range(18)]),
+        (DRUGS, "remarks", ["as sold"] * 18),
+        (DRUGS, "odd", ["", "", "see below"] * 6),
+        (HERBS, "备注", ["见教材"] * 8),
+    ],
+)
+def test_columns_of_notes_beside_triples_are_not_used(
+    rows: list[tuple[str, ...]], name: str, notes: list[str], tmp_path: Path
+) -> None:
+    file = read(tmp_path, "a.csv", [(*row, note) for row, note in zip(rows, [name, *notes], strict=True)])
+    assert dict(file.layout.columns) == dict(zip(("head", "relation", "tail"), rows[0], strict=True))
+    assert (file.kind, list(file.notes)) == ("triples", [f"not used: {name}"])
+
+
+def test_where_a_column_beside_triples_may_be_one_of_them_the_hint_names_the_likely_ones(tmp_path: Path) -> None:
+    rows = [(*row, unit) for row, unit in zip(DRUGS, ["Unit", *["mg", "g"] * 9], strict=True)]
+    with pytest.raises(RecipeError, match="--columns head=Drug,relation=Property,tail=Value;"):
+        read(tmp_path, "a.csv", rows)
+    file = read(tmp_path, "a.csv", rows, columns="head=Drug,relation=Property,tail=Value")
+    assert (file.kind, list(file.notes)) == ("triples", ["not used: Unit"])
