@@ -154,7 +154,7 @@ def run_new(args: argparse.Namespace, console: Console) -> int:
 
 
 def _write_recipe(args: argparse.Namespace, console: Console) -> None:
-    files = read_data_files(args.data, args.columns)
+    files = read_data_files(args.data, args.columns, args.language)
     request = CloneRequest(args.name, args.origin or "", args.language, tuple(args.source), tuple(args.also))
     request = data_request(request, files, args.recipes) if files else request
     clone = clone_recipe(request, args.recipes) if request.origin else start_recipe(request, args.recipes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -91,6 +91,22 @@ def guess_language(texts: Sequence[str]) -> tuple[str, str]:
     return best if best and own[best] >= _OWN_LETTERS else first_language(
         kana
     ), f"letters of the script {script.lower()}"
+
+
+def likely_in_language(texts: Mapping[str, str], language: str) -> list[str]:
+    """Of readings of one file by their names, those with the fewest letters that their language does not have.
+
+    All if they are not in the same one, or if its letters are not known. An empty `language` is guessed.
+    """
+    guesses = {language.partition("-")[0] or guess_language([text])[0] for text in texts.values()}
+    letters = _known().get(min(guesses), {}).get("accented") if len(guesses) == 1 else None
+    if letters is None:
+        return list(texts)
+    foreign = {
+        name: sum(letter.isalpha() and not letter.isascii() and letter not in letters for letter in text.lower())
+        for name, text in texts.items()
+    }
+    return [name for name, count in foreign.items() if count == min(foreign.values())]
 
 
 _FEW_GUESSED, _GUESSED, _CLEARLY = 15, 0.12, 1.2

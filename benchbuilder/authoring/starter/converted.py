@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.authoring.starter.sample import preamble_records
+from benchbuilder.authoring.starter.sample import Reading, encoding_settings, preamble_records
 from benchbuilder.core import read_given_file
 
 _GIFT = re.compile(r"(?<!\\)\{[^{}]*(?<!\\)=[^{}]*\}")
@@ -33,17 +33,19 @@ class ConvertedFile:
         return "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in self.records).encode()
 
 
-def convert_file(path: Path) -> ConvertedFile | None:
+def convert_file(path: Path, reading: Reading) -> ConvertedFile | None:
     """The records of a file that must be converted; ``None`` for one that sources read as it is."""
     read = _FORMATS.get(path.suffix.lower())
-    return read(path) if read is not None else None
+    return read(path, reading) if read is not None else None
 
 
-def _gift(path: Path) -> ConvertedFile | None:
+def _gift(path: Path, reading: Reading) -> ConvertedFile | None:
     """The questions of a file in Moodle's GIFT that have options and one right one; the others are counted."""
-    text = read_given_file(path).decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
-    if not _GIFT.search(text):
+    plain = read_given_file(path).decode("utf-8-sig", errors="replace")
+    if not _GIFT.search(plain):
         return None
+    encoding = str(encoding_settings(path, reading).get("encoding", "utf-8-sig"))
+    text = read_given_file(path).decode(encoding).replace("\r\n", "\n")
     records, left_out = list[Mapping[str | int, Any]](), Counter[str]()
     for line, block in _blocks(text):
         braces = _BRACES.search(block)
@@ -87,11 +89,15 @@ def _sort(answers: str | None) -> str:
     return "of another type" if _ANSWER.search(answers) else "numeric or essay"
 
 
-def _sheet(path: Path) -> ConvertedFile | None:
+def _sheet(path: Path, reading: Reading) -> ConvertedFile | None:
     """The rows of a worksheet below a preamble, as quiz programs write it."""
-    records = preamble_records(path)
+    records = preamble_records(path, reading.sheet)
     note = f"{len(records)} rows below the head of the worksheet, written as JSON Lines"
     return ConvertedFile(records, note) if records else None
 
 
-_FORMATS: Mapping[str, Callable[[Path], ConvertedFile | None]] = {".gift": _gift, ".txt": _gift, ".xlsx": _sheet}
+_FORMATS: Mapping[str, Callable[[Path, Reading], ConvertedFile | None]] = {
+    ".gift": _gift,
+    ".txt": _gift,
+    ".xlsx": _sheet,
+}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
@@ -16,7 +17,14 @@ from benchbuilder.authoring.starter.converted import ConvertedFile, convert_file
 from benchbuilder.authoring.starter.documents import DOCUMENTS, read_document
 from benchbuilder.authoring.starter.graph import rdf_layout
 from benchbuilder.authoring.starter.layout import TEXT, find_columns, layout_of, sample_size
-from benchbuilder.authoring.starter.sample import FileSample, UnclearLayoutError, is_running_text, read_sample
+from benchbuilder.authoring.starter.sample import (
+    FileSample,
+    Reading,
+    UnclearLayoutError,
+    is_running_text,
+    read_sample,
+    sheet_names,
+)
 from benchbuilder.config import OPEN_PLACE
 from benchbuilder.core import Problem, RecipeError, count_phrase, read_given_file
 from benchbuilder.sources import RDF_SUFFIXES
@@ -36,6 +44,8 @@ _ROLES = {
 """What ``--columns`` may name, and the name by which the column of somebody's choice is then known."""
 _LABELS = ("true", "false", "skip")
 """What ``--columns`` may say of labels."""
+_FILE = ("encoding", "sheet")
+"""What ``--columns`` may say of a whole file."""
 _SHOWN = re.compile(r"(?i)(^|_)(passage|context|text|case|vignette|article|paragraph)$")
 _EVIDENCE = re.compile(
     r"(?i)^(evidence|source[ _]?text|passage|knowledge|support(ing[ _]?(text|sentences?|passage))?|contexts?|"
@@ -77,8 +87,8 @@ class DataFile:
         return f"{self.name}:{self.kind}"
 
 
-def read_data_files(given: Sequence[str], columns: str | None) -> list[DataFile]:
-    """What the files hold.
+def read_data_files(given: Sequence[str], columns: str | None, language: str | None = None) -> list[DataFile]:
+    """What the files hold. The `language` of their texts, if it is known, tells an encoding.
 
     Raises:
         RecipeError: It cannot be told of one; with what was seen in it, and what would help.
@@ -91,7 +101,7 @@ def read_data_files(given: Sequence[str], columns: str | None) -> list[DataFile]
     for path in map(Path, given):
         check_file(path, f"--data {path}")
         try:
-            files.append(_read(path, _own_name(path, [file.name for file in files]), told))
+            files.append(_read(path, _own_name(path, [file.name for file in files]), told, language or ""))
         except UnclearLayoutError as question:
             what, hint = "what this file holds could not be told", question.hint or _HINT
             problem = Problem(what, where=f"--data {path}", actual=str(question), hint=hint)
@@ -126,7 +136,7 @@ def _told_columns(columns: str) -> Mapping[str, list[str]]:
     told: dict[str, list[str]] = {}
     for part in filter(None, columns.split(",")):
         role, equals, name = part.partition("=")
-        roles = (*_ROLES, "context", "evidence", "key_as", *_LABELS)
+        roles = (*_ROLES, "context", "evidence", "key_as", *_LABELS, *_FILE)
         if not equals or role not in roles:
             hint, allowed = "for instance --columns question=COL,right=COL,wrong=COL", ", ".join(roles)
             raise RecipeError([Problem("this names no column", where=f"--columns {part}", allowed=allowed, hint=hint)])
@@ -134,22 +144,66 @@ def _told_columns(columns: str) -> Mapping[str, list[str]]:
     return told
 
 
-def _read(path: Path, name: str, told: Mapping[str, list[str]]) -> DataFile:
+def _read(path: Path, name: str, told: Mapping[str, list[str]], language: str) -> DataFile:
+    """What a file holds: of several worksheets that which alone holds the first kind that any of them does."""
+    encoding, sheet = (told.get(role, [""])[-1] for role in _FILE)
+    sheets, suffix = sheet_names(path), path.suffix.lower()
+    if sheet and suffix != ".xlsx":
+        raise UnclearLayoutError("a file without worksheets", hint="leave --columns sheet out")
+    if encoding and suffix in (*RDF_SUFFIXES, ".xlsx", ".parquet", ".docx", ".pdf", ".epub"):
+        raise UnclearLayoutError("a file whose encoding is known", hint="leave --columns encoding out")
+    if sheet and sheet not in sheets:
+        raise UnclearLayoutError(
+            f"there is no worksheet {sheet}; there are {', '.join(sheets)}", hint="name one of them"
+        )
+    named = frozenset(
+        name for role, names in told.items() if role not in (*_LABELS, *_FILE, "key_as") for name in names
+    )
+    found, problems = dict[str, DataFile](), dict[str, UnclearLayoutError]()
+    for one in [sheet] if sheet else sheets:
+        try:
+            found[one] = _read_part(path, name, told, Reading(encoding, one, language, named))
+        except UnclearLayoutError as question:
+            problems[one] = question
+    if not found and len(problems) == 1:
+        raise next(iter(problems.values()))
+    if not found:
+        reasons = "; ".join(f"sheet {one}: {question}" for one, question in problems.items())
+        raise UnclearLayoutError(
+            reasons, hint=next(filter(None, (question.hint for question in problems.values())), "")
+        )
+    first = min((file.kind for file in found.values()), key=_order)
+    best = [one for one, file in found.items() if file.kind == first]
+    if len(best) > 1:
+        answer = shlex.quote(f"sheet={best[0]}")
+        raise UnclearLayoutError(f"the worksheet: {' or '.join(best)}", hint=f"say it, for instance --columns {answer}")
+    file, others = found[best[0]], [one for one in sheets if one != best[0]]
+    more = f"; not read: {_some(others)}" if others else ""
+    return replace(file, notes=[f"sheet {best[0]}{more}", *file.notes]) if best[0] else file
+
+
+def _order(kind: str) -> int:
+    """The place of a kind among those that are tried."""
+    return _TRIED.index(kind) if kind in _TRIED else 0
+
+
+def _read_part(path: Path, name: str, told: Mapping[str, list[str]], reading: Reading) -> DataFile:
+    """What a file, or one of its worksheets, holds."""
     suffix = path.suffix.lower()
     if suffix in RDF_SUFFIXES:
         layout, texts = rdf_layout(path)
         return DataFile(path, name, "rdf", suffix, read_given_file(path), layout, texts)
     if suffix in _NO_DOCUMENTS:
         raise UnclearLayoutError(f"a document in the format {suffix}", hint="save it as .docx, .pdf, .html or .txt")
-    converted = convert_file(path)
-    if converted is None and suffix in DOCUMENTS and (suffix not in (".txt", ".md") or is_running_text(path)):
-        records, rest = read_document(path)
+    converted = convert_file(path, reading)
+    if converted is None and suffix in DOCUMENTS and (suffix not in (".txt", ".md") or is_running_text(path, reading)):
+        records, rest = read_document(path, reading)
         sections = ConvertedFile(records, f"{count_phrase(len(records), 'section')}, written as JSON Lines{rest}")
         texts = [str(record["text"]) for record in records]
         return DataFile(path, name, "corpus", ".jsonl", sections.data, _SECTIONS, texts, notes=[sections.note])
     sample = FileSample(converted.records) if converted is not None else None
     suffix, data = (".jsonl", converted.data) if converted is not None else (suffix, read_given_file(path))
-    kind, layout, found = _told(path.with_suffix(suffix) if converted else path, sample, told)
+    kind, layout, found = _told(path.with_suffix(suffix) if converted else path, sample, told, reading)
     cells = columns_of(found.records)
     if told.get("key_as"):
         layout = Layout(layout.columns, {**layout.settings, "key_as": told["key_as"][0]})
@@ -209,13 +263,15 @@ def _is_in(column: str, used: Iterable[str]) -> bool:
     return any(one == column or one.startswith((f"{column}.", f"{column}[")) for one in used)
 
 
-def _told(path: Path, sample: FileSample | None, told: Mapping[str, list[str]]) -> tuple[str, Layout, FileSample]:
+def _told(
+    path: Path, sample: FileSample | None, told: Mapping[str, list[str]], reading: Reading
+) -> tuple[str, Layout, FileSample]:
     """The first kind that fits the file, or the columns that somebody named, with its layout and the sample of it."""
     reasons, hints = dict[str, str](), list[str]()
     labels = {label: meaning for meaning in _LABELS for label in told.get(meaning, ())}
     for kind in ("claims",) if labels else _TRIED:
         try:
-            found = sample or read_sample(path, repeats=kind == "triples", most=sample_size(kind))
+            found = sample or read_sample(path, reading, repeats=kind == "triples", most=sample_size(kind))
             cells = columns_of(found.records)
             names = {alias: _column(name, cells) for alias, name in _aliases(told)}
             known: Cells = {alias: cells[name] for alias, name in names.items()} if names else cells
@@ -263,7 +319,7 @@ def _column(name: str, cells: Cells) -> str | int:
     """The column of this name or number; UnclearLayoutError if there is none."""
     column = int(name) if name.isdecimal() and name not in cells else name
     if column not in cells:
-        seen = ", ".join(map(str, cells))[:300]
+        seen = ", ".join(map(str, cells))[:300] or "no rows below the first line"
         raise UnclearLayoutError(f"there is no column {name}; there are {seen}", sure=True, hint="name one of them")
     return column
 

@@ -30,6 +30,7 @@ from benchbuilder.authoring.starter.choice_layout import choice_layout
 from benchbuilder.authoring.starter.sample import (
     ROWS,
     FileSample,
+    Reading,
     UnclearLayoutError,
     label_words,
     read_sample,
@@ -59,7 +60,7 @@ _MOST_OTHERS = 10
 """The most labels that mean neither true nor false."""
 
 
-def propose_layout(path: Path, kind: str) -> Layout:
+def propose_layout(path: Path, kind: str, reading: Reading | None = None) -> Layout:
     """The layout of a file for a source of this kind.
 
     Raises:
@@ -67,7 +68,7 @@ def propose_layout(path: Path, kind: str) -> Layout:
     """
     if kind not in ("claims", *_FINDERS):
         raise UnclearLayoutError(f"which columns a source of the kind {kind} reads")
-    sample = read_sample(path, repeats=kind == "triples", most=sample_size(kind))
+    sample = read_sample(path, reading or Reading(), repeats=kind == "triples", most=sample_size(kind))
     return layout_of(path, sample, find_columns(kind, columns_of(sample.records)))
 
 

@@ -15,6 +15,7 @@ from typing import Any, cast
 import yaml
 
 from benchbuilder.core import DataError, GivenParquet, imports_of, parse_json, read_given_file, unique_object
+from benchbuilder.pipeline import likely_in_language
 from benchbuilder.sources import (
     TABLE_SUFFIXES,
     RawRow,
@@ -64,6 +65,19 @@ class FileSample:
     blank_lines: Callable[[], Sequence[int]] = tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What somebody said of a file: its encoding, worksheet and language, and some of the names in its first line."""
+
+    encoding: str = ""
+    sheet: str = ""
+    language: str = ""
+    names: frozenset[str] = frozenset()
+
+
+_NOTHING_SAID = Reading()
+
+
 @cache
 def table_words() -> Mapping[str, Any]:
     """The words of ``words.yaml``."""
@@ -76,7 +90,9 @@ def label_words() -> Mapping[str, str]:
     return {word: means for means, words in table_words()["labels"].items() for word in words}
 
 
-def read_sample(path: Path, *, repeats: bool = False, most: int | None = ROWS) -> FileSample:
+def read_sample(
+    path: Path, reading: Reading = _NOTHING_SAID, *, repeats: bool = False, most: int | None = ROWS
+) -> FileSample:
     """The first records of a file: a table with or without header, JSON, JSON Lines, Parquet or XLSX.
 
     If a column of the table `repeats` few values, as that of the relations of a graph does, its first cell tells
@@ -90,44 +106,54 @@ def read_sample(path: Path, *, repeats: bool = False, most: int | None = ROWS) -
     if form == "parquet":
         return FileSample(_parquet(path, most))
     if form == "xlsx":
-        return _with_header(_sheet(path, most), {}, repeats=repeats)
-    settings = encoding_settings(path)
+        sheet = {"sheet": reading.sheet} if reading.sheet else {}
+        return _with_header(_sheet(path, reading.sheet, most), sheet, repeats=repeats, names=reading.names)
+    settings = encoding_settings(path, reading)
     encoding = str(settings.get("encoding", "utf-8"))
     start = read_given_file(path)[:4096].decode(encoding, errors="ignore").lstrip("\ufeff \t\r\n")[:1]
     if start in ("{", "["):
         is_lines = form == "jsonl" or is_json_lines(path, encoding)
         return _json(path, encoding, settings, is_lines=is_lines, form=form, most=most)
-    return _table(path, encoding, settings, form, repeats=repeats, most=most)
+    return _table(path, encoding, settings, form, repeats=repeats, most=most, names=reading.names)
 
 
-def is_running_text(path: Path) -> bool:
+def is_running_text(path: Path, reading: Reading) -> bool:
     """Whether a text is no table, by its lines."""
     with suppress(UnclearLayoutError):
-        read_sample(path)
+        read_sample(path, reading)
         return False
     return True
 
 
-def preamble_records(path: Path) -> list[dict[str | int, Any]]:
+def preamble_records(path: Path, sheet: str) -> list[dict[str | int, Any]]:
     """The records of a worksheet below lines that are no table, such as a title; none if it begins with its names."""
-    rows = _sheet(path)
+    rows = _sheet(path, sheet)
     at = next((n for n, row in enumerate(rows) if sum(map(bool, map(_NAMES.search, row))) > 2), 0)
     names = [cell.strip() for cell in rows[at]] if at else []
     return [{name: cell for name, cell in zip(names, row, strict=True) if name} for row in rows[at + 1 :] if names]
 
 
-def encoding_settings(path: Path) -> dict[str, Any]:
-    """The setting that reads a text whose encoding is not UTF-8; UnclearLayoutError if several fit."""
+def encoding_settings(path: Path, reading: Reading = _NOTHING_SAID) -> dict[str, Any]:
+    """The setting that reads a text whose encoding is not UTF-8; UnclearLayoutError if several fit.
+
+    Of encodings in which a text reads well, the letters of its language decide, or somebody said it.
+    """
     data = read_given_file(path)
     if len(data) > _LARGEST:
         raise UnclearLayoutError("the file is too large to look into")
     try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        if len(names := likely_encodings(path)) != 1:
-            raise UnclearLayoutError(f"the encoding: {' or '.join(names) or 'none that reads well'}") from None
-        return {"encoding": names[0]}
-    return {}
+        data.decode(reading.encoding or "utf-8")
+    except (UnicodeDecodeError, LookupError) as error:
+        names = likely_encodings(path)
+        hint = f"say the language, --language xx, or the encoding, --columns encoding={next(iter(names), 'NAME')}"
+        if reading.encoding:
+            raise UnclearLayoutError(f"the encoding is not {reading.encoding}: {error}", sure=True, hint=hint) from None
+        texts = {name: data.decode(name, errors="replace") for name in names}
+        if len(best := likely_in_language(texts, reading.language)) != 1:
+            what = f"the encoding: {' or '.join(best) or 'none that reads well'}"
+            raise UnclearLayoutError(what, sure=True, hint=hint) from None
+        return {"encoding": best[0]}
+    return {"encoding": reading.encoding} if reading.encoding else {}
 
 
 def _parquet(path: Path, most: int | None) -> Sequence[Any]:
@@ -141,11 +167,24 @@ def _parquet(path: Path, most: int | None) -> Sequence[Any]:
         raise UnclearLayoutError(f"whether this is Parquet: {str(error)[:80]}") from None
 
 
-def _sheet(path: Path, most: int | None = ROWS) -> list[list[str]]:
+def sheet_names(path: Path) -> list[str]:
+    """The worksheets of an XLSX file that are not hidden, an empty name for one that is alone; of other files that."""
+    if path.suffix.lower() != ".xlsx":
+        return [""]
+    with imports_of("xlsx", "a worksheet", instead="save it as CSV"):
+        from benchbuilder.annotation import UnreadableWorkbookError, worksheet_names
+    try:
+        names = worksheet_names(path)
+    except UnreadableWorkbookError as error:
+        raise UnclearLayoutError(f"whether this is XLSX: {error}") from None
+    return [name for name, is_shown in names.items() if is_shown] if len(names) > 1 else [""]
+
+
+def _sheet(path: Path, sheet: str, most: int | None = ROWS) -> list[list[str]]:
     with imports_of("xlsx", "a worksheet", instead="save it as CSV"):
         from benchbuilder.annotation import UnreadableWorkbookError, open_worksheet
     try:
-        with open_worksheet(path) as rows:
+        with open_worksheet(path, sheet) as rows:
             filled = [row for row in islice(rows, most) if any(row)]
     except UnreadableWorkbookError as error:
         raise UnclearLayoutError(f"whether this is XLSX: {error}") from None
@@ -154,7 +193,14 @@ def _sheet(path: Path, most: int | None = ROWS) -> list[list[str]]:
 
 
 def _table(
-    path: Path, encoding: str, settings: Mapping[str, Any], form: str | None, *, repeats: bool, most: int | None
+    path: Path,
+    encoding: str,
+    settings: Mapping[str, Any],
+    form: str | None,
+    *,
+    repeats: bool,
+    most: int | None,
+    names: frozenset[str],
 ) -> FileSample:
     """A delimited file; of the separators, that with which all rows have one width of several columns."""
     usual = {"csv": ",", "tsv": "\t"}.get(form or "", "")
@@ -177,7 +223,7 @@ def _table(
         given["delimiter"] = delimiter
     if quoting != (form == "csv") and b'"' in read_given_file(path):
         given["quoting"] = quoting
-    sample = _with_header(rows, given, repeats=repeats)
+    sample = _with_header(rows, given, repeats=repeats, names=names)
 
     def blank_lines() -> list[int]:
         units = _units(path, encoding, delimiter, len(rows[0]), quoting=quoting)
@@ -204,8 +250,10 @@ def _rows(path: Path, encoding: str, delimiter: str, *, quoting: bool, most: int
     return rows if width > 1 and len(rows) >= _MOSTLY * len(units) else []
 
 
-def _with_header(rows: Sequence[Sequence[str]], settings: Mapping[str, Any], *, repeats: bool) -> FileSample:
-    """The records of a table, whose first row has names or is a record like the others."""
+def _with_header(
+    rows: Sequence[Sequence[str]], settings: Mapping[str, Any], *, repeats: bool, names: frozenset[str]
+) -> FileSample:
+    """The records of a table, whose first row has names, for instance `names`, or is a record like the others."""
     if not rows:
         raise UnclearLayoutError("the file holds no rows")
     first, body = [cell.strip() for cell in rows[0]], rows[1:]
@@ -218,6 +266,8 @@ def _with_header(rows: Sequence[Sequence[str]], settings: Mapping[str, Any], *, 
     if repeats and 3 * len({row[few] for row in body}) <= len(body):
         is_row = any(row[few] == first[few] for row in body)
         alike, differs, named = ([0], False, 0) if is_row else ([], True, named)
+    if names & {*first}:
+        alike, differs = [], True
     if (named >= 2 or differs) and (not alike or (named >= 2 and all(told[n] == "key" for n in alike) and differs)):
         columns = [name if name and first.count(name) == 1 else n for n, name in enumerate(first)]
         return FileSample([dict(zip(columns, row, strict=True)) for row in body], settings)

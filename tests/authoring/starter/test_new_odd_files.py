@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from openpyxl import Workbook
 
 from benchbuilder.authoring.starter.data_file import DataFile, read_data_files
 from benchbuilder.cli.dispatch import main
 from benchbuilder.core import RecipeError
+from benchbuilder.pipeline import likely_in_language
 
 QUIZ = [
     ("question", "A", "B", "C", "answer"),
@@ -164,3 +166,100 @@ def test_where_a_column_beside_triples_may_be_one_of_them_the_hint_names_the_lik
         read(tmp_path, "a.csv", rows)
     file = read(tmp_path, "a.csv", rows, columns="head=Drug,relation=Property,tail=Value")
     assert (file.kind, list(file.notes)) == ("triples", ["not used: Unit"])
+
+
+def workbook(path: Path, sheets: dict[str, list[tuple[str, ...]]], hidden: str = "") -> str:
+    book = Workbook()
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        sheet.sheet_state = "hidden" if title == hidden else "visible"
+        for row in rows:
+            sheet.append(row)
+    del book["Sheet"]
+    book.save(path)
+    return str(path)
+
+
+NOTE: list[tuple[str, ...]] = [("Examination of the clinic",), ("Do not pass on.",)]
+PREAMBLE: list[tuple[str, ...]] = [
+    ("Quiz of the ward",),
+    (),
+    ("question", "option A", "option B", "option C", "answer"),
+    *QUIZ[1:],
+]
+
+
+@pytest.mark.parametrize(
+    ("sheets", "settings", "note"),
+    [
+        ({"Note": NOTE, "Fragen": [QUIZ[0], (), *QUIZ[1:]]}, {"sheet": "Fragen"}, "sheet Fragen; not read: Note"),
+        ({"Fragen": QUIZ, "Note": NOTE, "More": []}, {"sheet": "Fragen"}, "sheet Fragen; not read: Note, More"),
+        ({"Lists": QUIZ, "Fragen": QUIZ}, {"sheet": "Fragen"}, "sheet Fragen"),
+        ({"Note": NOTE, "Below a title": PREAMBLE}, {}, "sheet Below a title; not read: Note"),
+        ({"Facts": DRUGS, "Fragen": QUIZ}, {"sheet": "Fragen"}, "sheet Fragen; not read: Facts"),
+    ],
+)
+def test_the_worksheet_that_has_a_table_is_taken_and_told(
+    sheets: dict[str, list[tuple[str, ...]]], settings: dict[str, str], note: str, tmp_path: Path
+) -> None:
+    [file] = read_data_files([workbook(tmp_path / "a.xlsx", sheets, hidden="Lists")], None)
+    assert (file.kind, file.layout.settings, file.notes[0]) == ("multiple_choice", settings, note)
+
+
+def test_of_several_worksheets_that_could_be_meant_one_is_asked_for(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "a.xlsx", {"Fragen": QUIZ, "Second part": [*QUIZ[:3], *QUIZ[2:]]})
+    with pytest.raises(RecipeError, match=r"Fragen or Second part\n.*--columns sheet=Fragen"):
+        read_data_files([path], None)
+    [file] = read_data_files([path], "sheet=Second part")
+    assert file.layout.settings["sheet"] == "Second part"
+    with pytest.raises(RecipeError, match="there is no worksheet Third; there are Fragen, Second part"):
+        read_data_files([path], "sheet=Third")
+
+
+def test_worksheets_without_a_table_are_named_with_what_was_seen(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=r"sheet A: whether .* sheet B: the file holds no rows"):
+        read_data_files([workbook(tmp_path / "a.xlsx", {"A": NOTE, "B": []})], None)
+
+
+@pytest.mark.parametrize("columns", ["sheet=Fragen", "encoding=utf-8"])
+def test_what_says_nothing_about_a_file_is_refused(columns: str, tmp_path: Path) -> None:
+    name = "a.csv" if columns.startswith("sheet") else "a.parquet"
+    (tmp_path / name).write_text("question,right\n", "utf-8")
+    with pytest.raises(RecipeError, match=f"leave --columns {columns.partition('=')[0]} out"):
+        read_data_files([str(tmp_path / name)], columns)
+
+
+PROVA = [
+    ("Pergunta", "A", "B", "C", "Resposta"),
+    ("Qual órgão do corpo produz a bile?", "o baço", "o fígado", "o rim", "B"),
+    ("O que causa a malária?", "um parasita", "um vírus", "um fungo", "A"),
+    ("Quais vitaminas são da pele?", "A", "C", "as da luz do sol", "C"),
+]
+
+
+def encoded(path: Path, rows: list[tuple[str, ...]], encoding: str) -> str:
+    path.write_bytes("".join(";".join(row) + "\n" for row in rows).encode(encoding))
+    return str(path)
+
+
+def test_letters_of_the_language_decide_between_encodings(tmp_path: Path) -> None:
+    path = encoded(tmp_path / "prova.csv", PROVA, "cp1252")
+    [file] = read_data_files([path], None)
+    assert (file.layout.settings["encoding"], file.layout.columns["question"]) == ("cp1252", "Pergunta")
+    assert any("órgão" in text for text in file.texts)
+    assert likely_in_language({"cp1252": "órgão", "cp1250": "órgăo"}, "ro") == ["cp1250"]
+
+
+def test_the_language_or_the_encoding_may_be_said(tmp_path: Path) -> None:
+    short = [("q", "A", "B", "k"), ("Órgão?", "não", "rim", "A"), ("Baço?", "rim", "vírus", "B")]
+    path = encoded(tmp_path / "prova.csv", short, "cp1252")
+    with pytest.raises(
+        RecipeError, match=r"cp1252 or cp1250\n.*--language xx, or the encoding, --columns encoding=cp1252"
+    ):
+        read_data_files([path], None)
+    for columns, language in ((None, "pt-BR"), ("encoding=cp1252", None)):
+        [file] = read_data_files([path], columns, language)
+        assert file.layout.settings["encoding"] == "cp1252"
+        assert "não" in file.texts
+    with pytest.raises(RecipeError, match="the encoding is not ascii"):
+        read_data_files([path], "encoding=ascii")
