@@ -263,3 +263,29 @@ def test_the_language_or_the_encoding_may_be_said(tmp_path: Path) -> None:
         assert "não" in file.texts
     with pytest.raises(RecipeError, match="the encoding is not ascii"):
         read_data_files([path], "encoding=ascii")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["草药", "--data", "odd.csv"], "not a valid name for a recipe"),
+        (["--source", "q:multiple_choice=odd.csv"], "missing: a name, and a language\n"),
+        (["--source", "q:multiple_choice=odd.csv", "--language", "en"], "missing: a name\n"),
+        (["mine", "--source", "q:multiple_choice=odd.csv"], "missing: a language\n"),
+        (["mine"], "missing: a file, a recipe to copy or a language\n"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_told_before_a_file_is_read(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "odd.csv").write_text("shape,size\nround,9\nflat,8\n", "utf-8")
+    assert main(["new", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_name_that_no_recipe_can_have_is_not_to_be_quoted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", "recipe=草药"]) == 2
+    said = capsys.readouterr().err
+    assert "no recipe has such a name" in said
+    assert "quote" not in said
