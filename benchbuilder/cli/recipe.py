@@ -143,9 +143,7 @@ def run_new(args: argparse.Namespace, console: Console) -> int:
         needed = ["a name"] * (args.name is None)
         needed += ["a language" if args.source else "a file, a recipe to copy or a language"] * is_open
         hint = (
-            "give `--language xx` with --source; `benchbuild new mine --data FILE` tells kind and language of a file"
-            if args.source
-            else "for instance `benchbuild new mine --data FILE`, `benchbuild new mine --from care_mi`, "
+            "for instance `benchbuild new mine --data FILE`, `benchbuild new mine --from care_mi`, "
             "`benchbuild new mine --language yo` or `benchbuild new --plugin my_plugin`"
         )
         raise RecipeError([Problem(f"missing: {', and '.join(needed)}", where="new", hint=hint)])

@@ -262,11 +262,7 @@ def _open_workbook(file: IO[bytes], *, read_only: bool = False) -> Generator[Wor
 
 
 def worksheet_names(path: Path) -> dict[str, bool]:
-    """The worksheets of a file in their order, and whether each can be seen.
-
-    Raises:
-        UnreadableWorkbookError: the file is damaged, not XLSX, or not safe to open.
-    """
+    """The worksheets of a file, and whether each can be seen; UnreadableWorkbookError as `open_worksheet` raises it."""
     with open_given_file(path, most_bytes=None) as file, _open_workbook(file, read_only=True) as book:
         return {sheet.title: sheet.sheet_state == "visible" for sheet in book.worksheets}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,8 +96,4 @@ def _sheet(path: Path, reading: Reading) -> ConvertedFile | None:
     return ConvertedFile(records, note) if records else None
 
 
-_FORMATS: Mapping[str, Callable[[Path, Reading], ConvertedFile | None]] = {
-    ".gift": _gift,
-    ".txt": _gift,
-    ".xlsx": _sheet,
-}
+_FORMATS = {".gift": _gift, ".txt": _gift, ".xlsx": _sheet}

@@ -16,7 +16,7 @@ from benchbuilder.authoring.starter.cells import IDENTIFIER, Cells, Layout, colu
 from benchbuilder.authoring.starter.converted import ConvertedFile, convert_file
 from benchbuilder.authoring.starter.documents import DOCUMENTS, read_document
 from benchbuilder.authoring.starter.graph import rdf_layout
-from benchbuilder.authoring.starter.layout import TEXT, find_columns, layout_of, sample_size
+from benchbuilder.authoring.starter.layout import TEXT, find_columns, layout_of
 from benchbuilder.authoring.starter.sample import (
     FileSample,
     Reading,
@@ -42,6 +42,7 @@ _ROLES = {
     "text": "text", "title": "title",
 }  # fmt: skip
 """What ``--columns`` may name, and the name by which the column of somebody's choice is then known."""
+_COLUMN_ROLES = (*_ROLES, "context", "evidence")
 _LABELS = ("true", "false", "skip")
 """What ``--columns`` may say of labels."""
 _FILE = ("encoding", "sheet")
@@ -136,7 +137,7 @@ def _told_columns(columns: str) -> Mapping[str, list[str]]:
     told: dict[str, list[str]] = {}
     for part in filter(None, columns.split(",")):
         role, equals, name = part.partition("=")
-        roles = (*_ROLES, "context", "evidence", "key_as", *_LABELS, *_FILE)
+        roles = (*_COLUMN_ROLES, "key_as", *_LABELS, *_FILE)
         if not equals or role not in roles:
             hint, allowed = "for instance --columns question=COL,right=COL,wrong=COL", ", ".join(roles)
             raise RecipeError([Problem("this names no column", where=f"--columns {part}", allowed=allowed, hint=hint)])
@@ -156,23 +157,18 @@ def _read(path: Path, name: str, told: Mapping[str, list[str]], language: str) -
         raise UnclearLayoutError(
             f"there is no worksheet {sheet}; there are {', '.join(sheets)}", hint="name one of them"
         )
-    named = frozenset(
-        name for role, names in told.items() if role not in (*_LABELS, *_FILE, "key_as") for name in names
-    )
+    named = frozenset(chain.from_iterable(names for role, names in told.items() if role in _COLUMN_ROLES))
     found, problems = dict[str, DataFile](), dict[str, UnclearLayoutError]()
     for one in [sheet] if sheet else sheets:
         try:
             found[one] = _read_part(path, name, told, Reading(encoding, one, language, named))
         except UnclearLayoutError as question:
             problems[one] = question
-    if not found and len(problems) == 1:
-        raise next(iter(problems.values()))
     if not found:
-        reasons = "; ".join(f"sheet {one}: {question}" for one, question in problems.items())
-        raise UnclearLayoutError(
-            reasons, hint=next(filter(None, (question.hint for question in problems.values())), "")
-        )
-    first = min((file.kind for file in found.values()), key=_order)
+        reasons = (f"sheet {one}: {question}" if one else str(question) for one, question in problems.items())
+        hints = (question.hint for question in problems.values())
+        raise UnclearLayoutError("; ".join(reasons), hint=next(filter(None, hints), ""))
+    first = min((file.kind for file in found.values()), key=lambda kind: _TRIED.index(kind) if kind in _TRIED else 0)
     best = [one for one, file in found.items() if file.kind == first]
     if len(best) > 1:
         answer = shlex.quote(f"sheet={best[0]}")
@@ -180,11 +176,6 @@ def _read(path: Path, name: str, told: Mapping[str, list[str]], language: str) -
     file, others = found[best[0]], [one for one in sheets if one != best[0]]
     more = f"; not read: {_some(others)}" if others else ""
     return replace(file, notes=[f"sheet {best[0]}{more}", *file.notes]) if best[0] else file
-
-
-def _order(kind: str) -> int:
-    """The place of a kind among those that are tried."""
-    return _TRIED.index(kind) if kind in _TRIED else 0
 
 
 def _read_part(path: Path, name: str, told: Mapping[str, list[str]], reading: Reading) -> DataFile:
@@ -271,7 +262,7 @@ def _told(
     labels = {label: meaning for meaning in _LABELS for label in told.get(meaning, ())}
     for kind in ("claims",) if labels else _TRIED:
         try:
-            found = sample or read_sample(path, reading, repeats=kind == "triples", most=sample_size(kind))
+            found = sample or read_sample(path, reading.of_kind(kind))
             cells = columns_of(found.records)
             names = {alias: _column(name, cells) for alias, name in _aliases(told)}
             known: Cells = {alias: cells[name] for alias, name in names.items()} if names else cells

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,7 +28,6 @@ from benchbuilder.authoring.starter.cells import (
 )
 from benchbuilder.authoring.starter.choice_layout import choice_layout
 from benchbuilder.authoring.starter.sample import (
-    ROWS,
     FileSample,
     Reading,
     UnclearLayoutError,
@@ -68,13 +67,8 @@ def propose_layout(path: Path, kind: str, reading: Reading | None = None) -> Lay
     """
     if kind not in ("claims", *_FINDERS):
         raise UnclearLayoutError(f"which columns a source of the kind {kind} reads")
-    sample = read_sample(path, reading or Reading(), repeats=kind == "triples", most=sample_size(kind))
+    sample = read_sample(path, (reading or Reading()).of_kind(kind))
     return layout_of(path, sample, find_columns(kind, columns_of(sample.records)))
-
-
-def sample_size(kind: str) -> int | None:
-    """How many records tell the columns of a kind: of claims all, for each label needs a meaning."""
-    return None if kind == "claims" else ROWS
 
 
 def find_columns(kind: str, cells: Cells, labels: Mapping[str, str] | None = None) -> Layout:
@@ -251,13 +245,12 @@ def _triples(cells: Cells) -> Layout:
 
 def _triple_by_shape(cells: Cells) -> tuple[Any, Any, Any]:
     """Of three columns beside those of notes, that with few values is the relation; the others are head and tail."""
-    names = list(cells) if len(cells) == _ENDS_AND_RELATION else [name for name in cells if not _is_note(name, cells)]
-    by_values = sorted(names, key=lambda name: len(set(map(str, cells[name]))))
-    if len(names) != _ENDS_AND_RELATION or 2 * len(set(map(str, cells[by_values[0]]))) > len(
-        set(map(str, cells[by_values[1]]))
-    ):
+    names = list(cells) if len(cells) == 3 else [name for name in cells if not _is_note(name, cells)]
+    sizes = {name: len(set(map(str, cells[name]))) for name in names}
+    by_values = sorted(names, key=lambda name: sizes[name])
+    if len(names) != 3 or 2 * sizes[by_values[0]] > sizes[by_values[1]]:
         seen = f"head, relation and tail among {', '.join(map(str, cells))}"[:200]
-        raise UnclearLayoutError(seen, hint=_likely_triple(names, by_values, cells))
+        raise UnclearLayoutError(seen, hint=_likely_triple(sizes, len(cells[by_values[0]]) if names else 0))
     head, tail = (name for name in names if name != by_values[0])
     if sum(len(str(value)) for name in (head, by_values[0]) for value in cells[name]) > _LONGEST_NAME * len(
         cells[head]
@@ -272,20 +265,17 @@ def _is_note(name: str | int, cells: Cells) -> bool:
     return bool(is_named) or not is_full(cells[name], 0.5)
 
 
-def _likely_triple(names: Sequence[str | int], by_values: Sequence[str | int], cells: Cells) -> str:
+def _likely_triple(sizes: Mapping[str | int, int], records: int) -> str:
     """What to say if these are triples: the relation has few values, and stands between head and tail."""
-    inner = [name for name in by_values if name in names[1:-1]]
-    if not inner or 3 * len(set(map(str, cells[inner[0]]))) > len(cells[inner[0]]):
+    names = list(sizes)
+    at = min(range(1, len(names) - 1), key=lambda place: sizes[names[place]], default=0)
+    if not at or 3 * sizes[names[at]] > records:
         return ""
-    at = names.index(inner[0])
-    columns = ",".join(
-        f"{role}={name}" for role, name in zip(("head", "relation", "tail"), names[at - 1 :], strict=False)
-    )
+    columns = f"head={names[at - 1]},relation={names[at]},tail={names[at + 1]}"
     return f"if these are triples, --columns {shlex.quote(columns)}"
 
 
 _LONGEST_NAME = 60
-_ENDS_AND_RELATION = 3
 
 
 def _passages(cells: Cells) -> Layout:

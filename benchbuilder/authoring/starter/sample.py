@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from itertools import islice, product
@@ -67,15 +67,22 @@ class FileSample:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What somebody said of a file: its encoding, worksheet and language, and some of the names in its first line."""
+    """What somebody said of a file: its encoding, worksheet and language, and some of the names in its first line.
+
+    At `most` so many records are read. If a column `repeats` few values, as that of the relations of a graph does, its
+    first cell tells whether the first row is a header.
+    """
 
     encoding: str = ""
     sheet: str = ""
     language: str = ""
     names: frozenset[str] = frozenset()
+    repeats: bool = False
+    most: int | None = ROWS
 
-
-_NOTHING_SAID = Reading()
+    def of_kind(self, kind: str) -> Reading:
+        """How to read a source of this kind: of claims all records, for each label needs a meaning."""
+        return replace(self, repeats=kind == "triples", most=None if kind == "claims" else ROWS)
 
 
 @cache
@@ -90,13 +97,8 @@ def label_words() -> Mapping[str, str]:
     return {word: means for means, words in table_words()["labels"].items() for word in words}
 
 
-def read_sample(
-    path: Path, reading: Reading = _NOTHING_SAID, *, repeats: bool = False, most: int | None = ROWS
-) -> FileSample:
+def read_sample(path: Path, reading: Reading) -> FileSample:
     """The first records of a file: a table with or without header, JSON, JSON Lines, Parquet or XLSX.
-
-    If a column of the table `repeats` few values, as that of the relations of a graph does, its first cell tells
-    whether the first row is a header.
 
     Raises:
         UnclearLayoutError: The encoding, the separator, the header or the place of the records cannot be told.
@@ -104,17 +106,16 @@ def read_sample(
     suffix = path.suffix.lower()
     form = TABLE_SUFFIXES.get(suffix)
     if form == "parquet":
-        return FileSample(_parquet(path, most))
+        return FileSample(_parquet(path, reading.most))
     if form == "xlsx":
         sheet = {"sheet": reading.sheet} if reading.sheet else {}
-        return _with_header(_sheet(path, reading.sheet, most), sheet, repeats=repeats, names=reading.names)
+        return _with_header(_sheet(path, reading), sheet, reading)
     settings = encoding_settings(path, reading)
     encoding = str(settings.get("encoding", "utf-8"))
     start = read_given_file(path)[:4096].decode(encoding, errors="ignore").lstrip("\ufeff \t\r\n")[:1]
     if start in ("{", "["):
-        is_lines = form == "jsonl" or is_json_lines(path, encoding)
-        return _json(path, encoding, settings, is_lines=is_lines, form=form, most=most)
-    return _table(path, encoding, settings, form, repeats=repeats, most=most, names=reading.names)
+        return _json(path, encoding, settings, form, reading.most)
+    return _table(path, encoding, settings, form, reading)
 
 
 def is_running_text(path: Path, reading: Reading) -> bool:
@@ -127,13 +128,13 @@ def is_running_text(path: Path, reading: Reading) -> bool:
 
 def preamble_records(path: Path, sheet: str) -> list[dict[str | int, Any]]:
     """The records of a worksheet below lines that are no table, such as a title; none if it begins with its names."""
-    rows = _sheet(path, sheet)
+    rows = _sheet(path, Reading(sheet=sheet, most=None))
     at = next((n for n, row in enumerate(rows) if sum(map(bool, map(_NAMES.search, row))) > 2), 0)
     names = [cell.strip() for cell in rows[at]] if at else []
     return [{name: cell for name, cell in zip(names, row, strict=True) if name} for row in rows[at + 1 :] if names]
 
 
-def encoding_settings(path: Path, reading: Reading = _NOTHING_SAID) -> dict[str, Any]:
+def encoding_settings(path: Path, reading: Reading) -> dict[str, Any]:
     """The setting that reads a text whose encoding is not UTF-8; UnclearLayoutError if several fit.
 
     Of encodings in which a text reads well, the letters of its language decide, or somebody said it.
@@ -180,28 +181,19 @@ def sheet_names(path: Path) -> list[str]:
     return [name for name, is_shown in names.items() if is_shown] if len(names) > 1 else [""]
 
 
-def _sheet(path: Path, sheet: str, most: int | None = ROWS) -> list[list[str]]:
+def _sheet(path: Path, reading: Reading) -> list[list[str]]:
     with imports_of("xlsx", "a worksheet", instead="save it as CSV"):
         from benchbuilder.annotation import UnreadableWorkbookError, open_worksheet
     try:
-        with open_worksheet(path, sheet) as rows:
-            filled = [row for row in islice(rows, most) if any(row)]
+        with open_worksheet(path, reading.sheet) as rows:
+            filled = [row for row in islice(rows, reading.most) if any(row)]
     except UnreadableWorkbookError as error:
         raise UnclearLayoutError(f"whether this is XLSX: {error}") from None
     width = max(map(len, filled), default=0)
     return [[*row, *[""] * (width - len(row))] for row in filled]
 
 
-def _table(
-    path: Path,
-    encoding: str,
-    settings: Mapping[str, Any],
-    form: str | None,
-    *,
-    repeats: bool,
-    most: int | None,
-    names: frozenset[str],
-) -> FileSample:
+def _table(path: Path, encoding: str, settings: Mapping[str, Any], form: str | None, reading: Reading) -> FileSample:
     """A delimited file; of the separators, that with which all rows have one width of several columns."""
     usual = {"csv": ",", "tsv": "\t"}.get(form or "", "")
     fits: dict[str, tuple[bool, list[list[str]]]] = {}
@@ -215,7 +207,8 @@ def _table(
         raise UnclearLayoutError(f"the separator: {' or '.join(map(repr, best)) or none}")
     [delimiter] = best
     quoting, rows = fits[delimiter]
-    rows = rows if most == ROWS else _rows(path, encoding, delimiter, quoting=quoting, most=most)
+    if reading.most is None:
+        rows = _rows(path, encoding, delimiter, quoting=quoting, most=None) or rows
     given = dict(settings)
     if form not in ("csv", "tsv"):
         given["format"] = "delimited"
@@ -223,7 +216,7 @@ def _table(
         given["delimiter"] = delimiter
     if quoting != (form == "csv") and b'"' in read_given_file(path):
         given["quoting"] = quoting
-    sample = _with_header(rows, given, repeats=repeats, names=names)
+    sample = _with_header(rows, given, reading)
 
     def blank_lines() -> list[int]:
         units = _units(path, encoding, delimiter, len(rows[0]), quoting=quoting)
@@ -250,10 +243,8 @@ def _rows(path: Path, encoding: str, delimiter: str, *, quoting: bool, most: int
     return rows if width > 1 and len(rows) >= _MOSTLY * len(units) else []
 
 
-def _with_header(
-    rows: Sequence[Sequence[str]], settings: Mapping[str, Any], *, repeats: bool, names: frozenset[str]
-) -> FileSample:
-    """The records of a table, whose first row has names, for instance `names`, or is a record like the others."""
+def _with_header(rows: Sequence[Sequence[str]], settings: Mapping[str, Any], reading: Reading) -> FileSample:
+    """The records of a table, whose first row has names, or is a record like the others."""
     if not rows:
         raise UnclearLayoutError("the file holds no rows")
     first, body = [cell.strip() for cell in rows[0]], rows[1:]
@@ -263,10 +254,10 @@ def _with_header(
     differs = any(cell and sort and _sort(cell) != sort for cell, sort in zip(first, told, strict=True))
     named = sum(len(cell) <= _LONGEST_NAME and bool(_NAMES.search(cell)) for cell in first)
     few = min(range(len(first)), key=lambda n: len({row[n] for row in body}))
-    if repeats and 3 * len({row[few] for row in body}) <= len(body):
+    if reading.repeats and 3 * len({row[few] for row in body}) <= len(body):
         is_row = any(row[few] == first[few] for row in body)
         alike, differs, named = ([0], False, 0) if is_row else ([], True, named)
-    if names & {*first}:
+    if reading.names & {*first}:
         alike, differs = [], True
     if (named >= 2 or differs) and (not alike or (named >= 2 and all(told[n] == "key" for n in alike) and differs)):
         columns = [name if name and first.count(name) == 1 else n for n, name in enumerate(first)]
@@ -291,9 +282,8 @@ def _sort(cell: str) -> str:
     return "question" if cell.rstrip().endswith(("?", "\uff1f")) else ""
 
 
-def _json(
-    path: Path, encoding: str, settings: Mapping[str, Any], *, is_lines: bool, form: str | None, most: int | None
-) -> FileSample:
+def _json(path: Path, encoding: str, settings: Mapping[str, Any], form: str | None, most: int | None) -> FileSample:
+    is_lines = form == "jsonl" or is_json_lines(path, encoding)
     text = read_given_file(path).decode(encoding, errors="replace").removeprefix("\ufeff")
     needed = dict(settings) if form in ("json", "jsonl") else {**settings, "format": "jsonl" if is_lines else "json"}
     try:

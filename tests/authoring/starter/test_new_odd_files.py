@@ -206,6 +206,20 @@ def test_the_worksheet_that_has_a_table_is_taken_and_told(
     assert (file.kind, file.layout.settings, file.notes[0]) == ("multiple_choice", settings, note)
 
 
+def test_all_rows_below_a_title_are_taken(tmp_path: Path) -> None:
+    rows = [(f"What is {n}?", f"a{n}", f"b{n}", f"c{n}", "ABC"[n % 3]) for n in range(400)]
+    [file] = read_data_files([workbook(tmp_path / "a.xlsx", {"Quiz": [*PREAMBLE[:3], *rows]})], None)
+    assert file.data.count(b"\n") == 400
+
+
+def test_names_of_columns_that_somebody_says_tell_that_there_is_a_header(tmp_path: Path) -> None:
+    rows = [("x", "y", "z"), *ANSWERS[1:-1], ("Name one discoverer of penicillin.", *ANSWERS[-1][1:])]
+    with pytest.raises(RecipeError, match="whether the first line is a header"):
+        read(tmp_path, "a.csv", rows)
+    file = read(tmp_path, "a.csv", rows, columns="question=x,right=y,wrong=z")
+    assert dict(file.layout.columns) == {"question": "x", "answers": "y", "wrong": "z"}
+
+
 def test_of_several_worksheets_that_could_be_meant_one_is_asked_for(tmp_path: Path) -> None:
     path = workbook(tmp_path / "a.xlsx", {"Fragen": QUIZ, "Second part": [*QUIZ[:3], *QUIZ[2:]]})
     with pytest.raises(RecipeError, match=r"Fragen or Second part\n.*--columns sheet=Fragen"):
