@@ -103,8 +103,7 @@ def likely_in_language(texts: Mapping[str, str], language: str) -> list[str]:
     if letters is None:
         return list(texts)
     foreign = {
-        name: sum(letter.isalpha() and not letter.isascii() and letter not in letters for letter in text.lower())
-        for name, text in texts.items()
+        n: sum(c.isalpha() and c > "\x7f" and c not in letters for c in text.lower()) for n, text in texts.items()
     }
     return [name for name, count in foreign.items() if count == min(foreign.values())]
 

@@ -154,9 +154,7 @@ def _read(path: Path, name: str, told: Mapping[str, list[str]], language: str) -
     if encoding and suffix in (*RDF_SUFFIXES, ".xlsx", ".parquet", ".docx", ".pdf", ".epub"):
         raise UnclearLayoutError("a file whose encoding is known", hint="leave --columns encoding out")
     if sheet and sheet not in sheets:
-        raise UnclearLayoutError(
-            f"there is no worksheet {sheet}; there are {', '.join(sheets)}", hint="name one of them"
-        )
+        raise UnclearLayoutError(f"there is no worksheet {sheet}; there are {', '.join(sheets)}", hint="name one")
     named = frozenset(chain.from_iterable(names for role, names in told.items() if role in _COLUMN_ROLES))
     found, problems = dict[str, DataFile](), dict[str, UnclearLayoutError]()
     for one in [sheet] if sheet else sheets:
@@ -216,8 +214,8 @@ def _read_part(path: Path, name: str, told: Mapping[str, list[str]], reading: Re
     if "labels" in layout.settings:
         notes.append(_counted_labels(layout, cells))
     used = {str(column) for column in (*_used(layout), shown, evidence)}
-    names = [str(name) for name in dict.fromkeys(chain.from_iterable(found.records))
-             if set(map(str, cells.get(name, ()))) - {"", "None"}]  # fmt: skip
+    names = dict.fromkeys(map(str, chain.from_iterable(found.records)))
+    used |= {str(name) for name, values in cells.items() if not set(map(str, values)) - {"", "None"}}  # nothing in it
     unused = [name for name in names if not _is_in(name, used) and not IDENTIFIER.search(name)]
     if unused:
         notes.append(f"not used: {_some(unused)}")
@@ -238,8 +236,7 @@ def _counted_labels(layout: Layout, cells: Cells) -> str:
         each = ", ".join(f"{counts[label]} {label}" for label in labels)
         more = "" if [label.casefold() for label in labels] == [word] else f" ({each})"
         parts.append(f"{sum(counts[label] for label in labels)} {word}{more}")
-    if counts[""]:
-        parts.append(f"{counts['']} without a label, left out")
+    parts += [f"{counts['']} without a label, left out"] * (counts[""] > 0)
     return f"labels: {'; '.join(parts)}"
 
 

@@ -157,9 +157,8 @@ def _labelled_claims(cells: Cells, told: Mapping[str, str]) -> Layout:
         meanings.setdefault(means.get(text.casefold(), "skip"), []).append(text)
     if {"true", "false"} - meanings.keys():
         raise UnclearLayoutError(f"the labels: {', '.join(sorted(counts[label]))} are not both true and false")
-    is_asked = all(label_words().get(text.casefold()) in _MEANING for text in counts[label]) or all(
-        isinstance(value, bool) for value in cells[label]
-    )
+    is_asked = all(label_words().get(text.casefold()) in _MEANING for text in counts[label])
+    is_asked |= all(isinstance(value, bool) for value in cells[label])
     plain = [name for name, values in cells.items() if all(value is None or isinstance(value, str) for value in values)]
     texts = [
         name
@@ -181,10 +180,9 @@ def _labelled_claims(cells: Cells, told: Mapping[str, str]) -> Layout:
 def _is_label(counts: Counter[str], means: Mapping[str, str], told: Mapping[str, str]) -> bool:
     """Whether a column says which claims are true: by known labels, by most of them, or as somebody said."""
     found = {label.casefold() for label in counts}
-    others = found - means.keys()
     if told:
         return {label.casefold() for label in told} <= found
-    if not others:
+    if not (others := found - means.keys()):
         return len(found) > 1
     known = sum(count for label, count in counts.items() if label.casefold() in means)
     is_both = {"true", "false"} <= {means.get(label) for label in found}
@@ -209,10 +207,8 @@ def _unclear_labels(
         return UnclearLayoutError("the label: no column fits")
     found = sorted(counts[graded[0]])
     likely = {"1": "true", "0": "false", **means}
-    pair = ",".join(
-        f"{meaning}={next((label for label in found if likely.get(label.casefold()) == meaning), 'LABEL')}"
-        for meaning in ("true", "false")
-    )
+    picked = {likely.get(label.casefold(), ""): label for label in reversed(found)}
+    pair = f"true={picked.get('true', 'LABEL')},false={picked.get('false', 'LABEL')}"
     return UnclearLayoutError(
         f"{graded[0]} is {' or '.join(found)}: which means true"[:300],
         sure=True,

@@ -151,8 +151,8 @@ def encoding_settings(path: Path, reading: Reading) -> dict[str, Any]:
             raise UnclearLayoutError(f"the encoding is not {reading.encoding}: {error}", sure=True, hint=hint) from None
         texts = {name: data.decode(name, errors="replace") for name in names}
         if len(best := likely_in_language(texts, reading.language)) != 1:
-            what = f"the encoding: {' or '.join(best) or 'none that reads well'}"
-            raise UnclearLayoutError(what, sure=True, hint=hint) from None
+            seen = " or ".join(best) or "none that reads well"
+            raise UnclearLayoutError(f"the encoding: {seen}", sure=True, hint=hint) from None
         return {"encoding": best[0]}
     return {"encoding": reading.encoding} if reading.encoding else {}
 
@@ -257,8 +257,7 @@ def _with_header(rows: Sequence[Sequence[str]], settings: Mapping[str, Any], rea
     if reading.repeats and 3 * len({row[few] for row in body}) <= len(body):
         is_row = any(row[few] == first[few] for row in body)
         alike, differs, named = ([0], False, 0) if is_row else ([], True, named)
-    if reading.names & {*first}:
-        alike, differs = [], True
+    alike, differs = ([], True) if reading.names & {*first} else (alike, differs)
     if (named >= 2 or differs) and (not alike or (named >= 2 and all(told[n] == "key" for n in alike) and differs)):
         columns = [name if name and first.count(name) == 1 else n for n, name in enumerate(first)]
         return FileSample([dict(zip(columns, row, strict=True)) for row in body], settings)

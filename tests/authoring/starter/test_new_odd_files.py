@@ -74,9 +74,13 @@ def test_only_columns_that_hold_something_are_named_as_unused(tmp_path: Path) ->
 
 
 VERDICTS = [
-    *CLAIMS, ("Garlic is a cure for warts.", "Unknown"), ("Honey is good for a cough.", "unproven"),
-    ("Cold water is good for burns.", "half true"), ("Tea keeps people awake.", ""), ("", ""),
-]  # fmt: skip
+    *CLAIMS,
+    ("Garlic is a cure for warts.", "Unknown"),
+    ("Honey is good for a cough.", "unproven"),
+    ("Cold water is good for burns.", "half true"),
+    ("Tea keeps people awake.", ""),
+    ("", ""),
+]
 MEANINGS = {"true": ["TRUE", "True"], "false": ["False", "false"], "skip": ["Unknown", "half true", "unproven"]}
 COUNTS = "labels: 2 true (1 TRUE, 1 True); 2 false (1 False, 1 false); 3 left out (1 Unknown, 1 half true, 1 unproven)"
 
@@ -130,9 +134,12 @@ def test_claims_whose_labels_mean_neither_are_built_without_them(
     assert main(["build", "recipe=mine"]) == 0
     ledger = [line.split("\t") for line in Path("builds/mine/ledger.tsv").read_text("utf-8").splitlines()]
     assert [(line[2], line[6]) for line in ledger if line[0] == "claims"] == [
-        ("label_skipped", "6"), ("label_skipped", "7"), ("label_skipped", "8"), ("no_label", "9"),
+        ("label_skipped", "6"),
+        ("label_skipped", "7"),
+        ("label_skipped", "8"),
+        ("no_label", "9"),
         ("missing_field", "10"),
-    ]  # fmt: skip
+    ]
 
 
 DRUGS = [("Drug", "Property", "Value")] + [
