@@ -66,6 +66,7 @@ from .sheets.workbook import open_worksheet as open_worksheet
 from .sheets.workbook import read_workbook as read_workbook
 from .sheets.workbook import strip_archive_dates as strip_archive_dates
 from .sheets.workbook import table_workbook_bytes as table_workbook_bytes
+from .sheets.workbook import worksheet_names as worksheet_names
 from .sheets.workbook_support import NoSuchWorksheetError as NoSuchWorksheetError
 from .sheets.workbook_support import UnreadableWorkbookError as UnreadableWorkbookError
 from .spool import Spool as Spool

@@ -1,5 +1,6 @@
 from .clone.clone import Clone as Clone
 from .clone.clone import CloneRequest as CloneRequest
+from .clone.clone import check_request as check_request
 from .clone.clone import clone_recipe as clone_recipe
 from .clone.clone import removed_recipe as removed_recipe
 from .clone.plugin_skeleton import SKELETON_SLOTS as SKELETON_SLOTS

@@ -341,7 +341,8 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
          several("--data", "FILE", "a file of questions, claims, triples or texts: its kind, columns and language are "
                 "told, and three rows are shown as understood"),
         option("--columns", "ROLE=COL,...", "where --data guessed wrong: question, options, key, right, wrong, claim, "
-               "label, head, relation, tail, text, evidence; also true=LABEL, false=LABEL, key_as=index"),
+               "label, head, relation, tail, text, evidence; also true=LABEL, false=LABEL, skip=LABEL, key_as=index, "
+               "sheet=NAME, encoding=NAME"),
         flag("--overwrite", "replace a recipe of this name that `new` wrote, unless somebody edited it since"),
         several("--source", "NAME:KIND[=FILE]", "leave out the sources of RECIPE and write a form for this one; "
                  "without --from, FILE is copied and its columns are guessed"),

@@ -20,6 +20,7 @@ from benchbuilder.authoring import (
     CloneRequest,
     DataFile,
     UnadaptedText,
+    check_request,
     clone_recipe,
     data_request,
     distribution_name,
@@ -31,7 +32,14 @@ from benchbuilder.authoring import (
     write_plugin_skeleton,
 )
 from benchbuilder.cli.terminal import print_line
-from benchbuilder.config import OPEN_PLACE, check_content, display_path, find_roots, recipe_schema
+from benchbuilder.config import (
+    OPEN_PLACE,
+    RecipeIndex,
+    check_content,
+    display_path,
+    find_roots,
+    recipe_schema,
+)
 from benchbuilder.core import (
     BenchbuilderError,
     DataError,
@@ -130,14 +138,15 @@ def run_new(args: argparse.Namespace, console: Console) -> int:
         _write_plugin(args, console)
         return 0
     graphs = [source for source in args.source if ":triples=" in source]
-    if args.name is None or (args.origin is None and args.language is None and not graphs and not args.data):
+    is_open = args.origin is None and args.language is None and not graphs and not args.data
+    if args.name is None or is_open:
+        needed = ["a name"] * (args.name is None)
+        needed += ["a language" if args.source else "a file, a recipe to copy or a language"] * is_open
         hint = (
             "for instance `benchbuild new mine --data FILE`, `benchbuild new mine --from care_mi`, "
             "`benchbuild new mine --language yo` or `benchbuild new --plugin my_plugin`"
         )
-        raise RecipeError(
-            [Problem("a name, and a file, a recipe to copy or a language, are needed", where="new", hint=hint)]
-        )
+        raise RecipeError([Problem(f"missing: {', and '.join(needed)}", where="new", hint=hint)])
     if args.kind is not None:
         raise RecipeError([Problem("--kind is for plugins", where=f"--kind {args.kind}", hint="give --plugin NAME")])
     if args.columns and not args.data:
@@ -148,8 +157,9 @@ def run_new(args: argparse.Namespace, console: Console) -> int:
 
 
 def _write_recipe(args: argparse.Namespace, console: Console) -> None:
-    files = read_data_files(args.data, args.columns)
     request = CloneRequest(args.name, args.origin or "", args.language, tuple(args.source), tuple(args.also))
+    check_request(request, RecipeIndex(find_roots(args.recipes or ())))
+    files = read_data_files(args.data, args.columns, args.language)
     request = data_request(request, files, args.recipes) if files else request
     clone = clone_recipe(request, args.recipes) if request.origin else start_recipe(request, args.recipes)
     written = clone.write(Path.cwd())

@@ -140,6 +140,8 @@ def _unreadable_override_problem(fault: CompositionFault) -> Problem:
         return Problem("this override is not `key=value`", where=where, actual=override, hint=hint)
     if not key.isascii():
         return Problem("keys are ASCII", where=where, actual=key, allowed="letters, digits, _, - and .")
+    if key == "recipe" and not value.isascii():
+        return Problem("no recipe has such a name", key=key, where=where, actual=value, allowed="a-z, 0-9 and _")
     if value.startswith("[") and "]" not in value:
         hint = f"close the bracket, and quote the whole override for the shell: '{key}=[...]'"
         return Problem("a bracket is not closed", key=key.lstrip("+~"), where=where, actual=value, hint=hint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -114,6 +114,21 @@ def option_in_language(roots: Sequence[RecipeRoot], option: str, language: str) 
             if name.endswith(f"_{code}") or guess_language([title])[0] in ("", code):
                 return name
     return option
+
+
+def likely_in_language(texts: Mapping[str, str], language: str) -> list[str]:
+    """Of readings of one file by their names, those with the fewest letters that their language does not have.
+
+    All if they are not in the same one, or if its letters are not known. An empty `language` is guessed.
+    """
+    guesses = {language.partition("-")[0] or guess_language([text])[0] for text in texts.values()}
+    letters = _known().get(min(guesses), {}).get("accented") if len(guesses) == 1 else None
+    if letters is None:
+        return list(texts)
+    foreign = {
+        n: sum(c.isalpha() and c > "\x7f" and c not in letters for c in text.lower()) for n, text in texts.items()
+    }
+    return [name for name, count in foreign.items() if count == min(foreign.values())]
 
 
 _FEW_GUESSED, _GUESSED, _CLEARLY = 15, 0.12, 1.2

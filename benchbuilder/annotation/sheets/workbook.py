@@ -261,6 +261,12 @@ def _open_workbook(file: IO[bytes], *, read_only: bool = False) -> Generator[Wor
         raise UnreadableWorkbookError("it is damaged, or not an XLSX file") from error
 
 
+def worksheet_names(path: Path) -> dict[str, bool]:
+    """The worksheets of a file, and whether each can be seen; UnreadableWorkbookError as `open_worksheet` raises it."""
+    with open_given_file(path, most_bytes=None) as file, _open_workbook(file, read_only=True) as book:
+        return {sheet.title: sheet.sheet_state == "visible" for sheet in book.worksheets}
+
+
 @contextmanager
 def open_worksheet(path: Path, name: str = "") -> Generator[Iterator[list[str]]]:
     """The rows of the worksheet `name`, or of the first one, as texts; one row at a time is in memory.

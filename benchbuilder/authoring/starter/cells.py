@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, cast
 
 from benchbuilder.authoring.starter.sample import UnclearLayoutError
-from benchbuilder.sources import option_lists
+from benchbuilder.sources import cell_text, option_lists
 
 Cells = Mapping[str | int, Sequence[Any]]
 """The values of each column, or path into records; ``None`` where a record has none."""
@@ -25,6 +25,7 @@ RIGHT = re.compile(
 WRONG = re.compile(r"(?i)wrong|incorrect|distract|hallucinat|falsch")
 GOLD = re.compile(r"(?i)(label|verdict|veracity|rating|gold|class)")
 IDENTIFIER = re.compile(r"(?i)(^|_)(id|aid|nr)$|^#")
+_NOTHING: tuple[Any, ...] = (None, "", [])
 _IS_NO_TEXT = re.compile(r"\s*(\(?[A-Ja-j][).]?|[\d.,]+|https?://\S+)?\s*\Z")
 
 
@@ -37,7 +38,8 @@ class Layout:
 
 
 def columns_of(records: Sequence[Mapping[str | int, Any]]) -> Cells:
-    """The columns of records, those inside mappings by their paths."""
+    """The columns of the records that hold anything, those inside mappings by their paths."""
+    records = [record for record in records if any(value not in _NOTHING for value in record.values())]
     cells: dict[str | int, list[Any]] = {}
     for at, record in enumerate(records):
         for path, part in chain.from_iterable(_parts(name, value) for name, value in record.items()):
@@ -56,9 +58,16 @@ def _parts(path: str | int, value: Any) -> Iterator[tuple[str | int, Any]]:
         yield from _parts(f"{path}.{name}" if isinstance(value, dict) else f"{path}[].{name}", part)
 
 
+def label_of(value: Any) -> str:
+    """A label as a text; a list of one is that one, and there may be none."""
+    parts = cast("list[Any]", value) if isinstance(value, list) else [value]
+    one = parts[0] if len(parts) == 1 else value
+    return str(one).lower() if isinstance(one, bool) else cell_text(one) or ""
+
+
 def is_full(values: Sequence[Any], share: float = 1.0) -> bool:
     """Whether so many records have a value."""
-    return sum(value not in (None, "", []) for value in values) >= share * len(values)
+    return sum(value not in _NOTHING for value in values) >= share * len(values)
 
 
 def text_columns(cells: Cells) -> dict[str | int, Sequence[str]]:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import re
+import shlex
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from benchbuilder.authoring.starter.cells import IDENTIFIER, Cells, Layout, columns_of
+from benchbuilder.authoring.starter.cells import IDENTIFIER, Cells, Layout, columns_of, label_of
+from benchbuilder.authoring.starter.converted import ConvertedFile, convert_file
 from benchbuilder.authoring.starter.documents import DOCUMENTS, read_document
 from benchbuilder.authoring.starter.graph import rdf_layout
 from benchbuilder.authoring.starter.layout import TEXT, find_columns, layout_of
 from benchbuilder.authoring.starter.sample import (
     FileSample,
+    Reading,
     UnclearLayoutError,
     is_running_text,
-    preamble_records,
     read_sample,
+    sheet_names,
 )
 from benchbuilder.config import OPEN_PLACE
 from benchbuilder.core import Problem, RecipeError, count_phrase, read_given_file
@@ -39,8 +42,11 @@ _ROLES = {
     "text": "text", "title": "title",
 }  # fmt: skip
 """What ``--columns`` may name, and the name by which the column of somebody's choice is then known."""
-_LABELS = {"true": "true", "false": "false", "skip": "neutral"}
-"""What ``--columns`` may say of labels, and a label that means it."""
+_COLUMN_ROLES = (*_ROLES, "context", "evidence")
+_LABELS = ("true", "false", "skip")
+"""What ``--columns`` may say of labels."""
+_FILE = ("encoding", "sheet")
+"""What ``--columns`` may say of a whole file."""
 _SHOWN = re.compile(r"(?i)(^|_)(passage|context|text|case|vignette|article|paragraph)$")
 _EVIDENCE = re.compile(
     r"(?i)^(evidence|source[ _]?text|passage|knowledge|support(ing[ _]?(text|sentences?|passage))?|contexts?|"
@@ -82,8 +88,8 @@ class DataFile:
         return f"{self.name}:{self.kind}"
 
 
-def read_data_files(given: Sequence[str], columns: str | None) -> list[DataFile]:
-    """What the files hold.
+def read_data_files(given: Sequence[str], columns: str | None, language: str | None = None) -> list[DataFile]:
+    """What the files hold. The `language` of their texts, if it is known, tells an encoding.
 
     Raises:
         RecipeError: It cannot be told of one; with what was seen in it, and what would help.
@@ -96,7 +102,7 @@ def read_data_files(given: Sequence[str], columns: str | None) -> list[DataFile]
     for path in map(Path, given):
         check_file(path, f"--data {path}")
         try:
-            files.append(_read(path, _own_name(path, [file.name for file in files]), told))
+            files.append(_read(path, _own_name(path, [file.name for file in files]), told, language or ""))
         except UnclearLayoutError as question:
             what, hint = "what this file holds could not be told", question.hint or _HINT
             problem = Problem(what, where=f"--data {path}", actual=str(question), hint=hint)
@@ -131,7 +137,7 @@ def _told_columns(columns: str) -> Mapping[str, list[str]]:
     told: dict[str, list[str]] = {}
     for part in filter(None, columns.split(",")):
         role, equals, name = part.partition("=")
-        roles = (*_ROLES, "context", "evidence", "key_as", *_LABELS)
+        roles = (*_COLUMN_ROLES, "key_as", *_LABELS, *_FILE)
         if not equals or role not in roles:
             hint, allowed = "for instance --columns question=COL,right=COL,wrong=COL", ", ".join(roles)
             raise RecipeError([Problem("this names no column", where=f"--columns {part}", allowed=allowed, hint=hint)])
@@ -139,22 +145,55 @@ def _told_columns(columns: str) -> Mapping[str, list[str]]:
     return told
 
 
-def _read(path: Path, name: str, told: Mapping[str, list[str]]) -> DataFile:
+def _read(path: Path, name: str, told: Mapping[str, list[str]], language: str) -> DataFile:
+    """What a file holds: of several worksheets that which alone holds the first kind that any of them does."""
+    encoding, sheet = (told.get(role, [""])[-1] for role in _FILE)
+    sheets, suffix = sheet_names(path), path.suffix.lower()
+    if sheet and suffix != ".xlsx":
+        raise UnclearLayoutError("a file without worksheets", hint="leave --columns sheet out")
+    if encoding and suffix in (*RDF_SUFFIXES, ".xlsx", ".parquet", ".docx", ".pdf", ".epub"):
+        raise UnclearLayoutError("a file whose encoding is known", hint="leave --columns encoding out")
+    if sheet and sheet not in sheets:
+        raise UnclearLayoutError(f"there is no worksheet {sheet}; there are {', '.join(sheets)}", hint="name one")
+    named = frozenset(chain.from_iterable(names for role, names in told.items() if role in _COLUMN_ROLES))
+    found, problems = dict[str, DataFile](), dict[str, UnclearLayoutError]()
+    for one in [sheet] if sheet else sheets:
+        try:
+            found[one] = _read_part(path, name, told, Reading(encoding, one, language, named))
+        except UnclearLayoutError as question:
+            problems[one] = question
+    if not found:
+        reasons = (f"sheet {one}: {question}" if one else str(question) for one, question in problems.items())
+        hints = (question.hint for question in problems.values())
+        raise UnclearLayoutError("; ".join(reasons), hint=next(filter(None, hints), ""))
+    first = min((file.kind for file in found.values()), key=lambda kind: _TRIED.index(kind) if kind in _TRIED else 0)
+    best = [one for one, file in found.items() if file.kind == first]
+    if len(best) > 1:
+        answer = shlex.quote(f"sheet={best[0]}")
+        raise UnclearLayoutError(f"the worksheet: {' or '.join(best)}", hint=f"say it, for instance --columns {answer}")
+    file, others = found[best[0]], [one for one in sheets if one != best[0]]
+    more = f"; not read: {_some(others)}" if others else ""
+    return replace(file, notes=[f"sheet {best[0]}{more}", *file.notes]) if best[0] else file
+
+
+def _read_part(path: Path, name: str, told: Mapping[str, list[str]], reading: Reading) -> DataFile:
+    """What a file, or one of its worksheets, holds."""
     suffix = path.suffix.lower()
     if suffix in RDF_SUFFIXES:
         layout, texts = rdf_layout(path)
         return DataFile(path, name, "rdf", suffix, read_given_file(path), layout, texts)
     if suffix in _NO_DOCUMENTS:
         raise UnclearLayoutError(f"a document in the format {suffix}", hint="save it as .docx, .pdf, .html or .txt")
-    converted = convert_file(path)
-    if converted is None and suffix in DOCUMENTS and (suffix not in (".txt", ".md") or is_running_text(path)):
-        records, rest = read_document(path)
+    converted = convert_file(path, reading)
+    if converted is None and suffix in DOCUMENTS and (suffix not in (".txt", ".md") or is_running_text(path, reading)):
+        records, rest = read_document(path, reading)
         sections = ConvertedFile(records, f"{count_phrase(len(records), 'section')}, written as JSON Lines{rest}")
         texts = [str(record["text"]) for record in records]
         return DataFile(path, name, "corpus", ".jsonl", sections.data, _SECTIONS, texts, notes=[sections.note])
     sample = FileSample(converted.records) if converted is not None else None
     suffix, data = (".jsonl", converted.data) if converted is not None else (suffix, read_given_file(path))
-    kind, layout, cells = _told(path.with_suffix(suffix) if converted else path, sample, told)
+    kind, layout, found = _told(path.with_suffix(suffix) if converted else path, sample, told, reading)
+    cells = columns_of(found.records)
     if told.get("key_as"):
         layout = Layout(layout.columns, {**layout.settings, "key_as": told["key_as"][0]})
     if any(OPEN_PLACE in str(value) for value in layout.settings.values()):
@@ -169,12 +208,17 @@ def _read(path: Path, name: str, told: Mapping[str, list[str]]) -> DataFile:
     columns = [*_used(layout), *([] if evidence is None else [evidence])]
     texts = [text for column in columns for text in _texts(cells.get(column, ()))]
     notes = [] if converted is None else [converted.note]
+    if blank := found.blank_lines():
+        lines = f"line{'s' * (len(blank) > 1)} {_some(blank)}"
+        notes.append(f"{count_phrase(len(blank), 'blank row')}, which a build drops: {lines}")
+    if "labels" in layout.settings:
+        notes.append(_counted_labels(layout, cells))
     used = {str(column) for column in (*_used(layout), shown, evidence)}
-    names = [name for name in map(str, cells) if not re.search(r"[.\[]", name) and not IDENTIFIER.search(name)]
-    unused = [name for name in names if not _is_in(name, used)]
+    names = dict.fromkeys(map(str, chain.from_iterable(found.records)))
+    used |= {str(name) for name, values in cells.items() if not set(map(str, values)) - {"", "None"}}  # nothing in it
+    unused = [name for name in names if not _is_in(name, used) and not IDENTIFIER.search(name)]
     if unused:
-        more = f" and {len(unused) - _MOST_UNUSED} more" if len(unused) > _MOST_UNUSED else ""
-        notes.append(f"not used: {', '.join(unused[:_MOST_UNUSED])}{more}")
+        notes.append(f"not used: {_some(unused)}")
     if kind == "question_answer" and "wrong" not in layout.columns:
         notes.append(
             "no wrong answers are listed: rules take them from other rows, so a few rows give few items or none"
@@ -182,18 +226,40 @@ def _read(path: Path, name: str, told: Mapping[str, list[str]]) -> DataFile:
     return DataFile(path, name, kind, suffix, data, layout, texts, None if evidence == shown else evidence, notes)
 
 
+def _counted_labels(layout: Layout, cells: Cells) -> str:
+    """How many claims each label has, by what it means."""
+    column = layout.columns["label"]
+    counts = Counter(map(label_of, cells[column] if column in cells else cells[str(column).removesuffix("[0]")]))
+    parts: list[str] = []
+    for meaning, labels in sorted(layout.settings["labels"].items(), key=lambda pair: _LABELS.index(pair[0])):
+        word = "left out" if meaning == "skip" else meaning
+        each = ", ".join(f"{counts[label]} {label}" for label in labels)
+        more = "" if [label.casefold() for label in labels] == [word] else f" ({each})"
+        parts.append(f"{sum(counts[label] for label in labels)} {word}{more}")
+    parts += [f"{counts['']} without a label, left out"] * (counts[""] > 0)
+    return f"labels: {'; '.join(parts)}"
+
+
+def _some(values: Sequence[Any]) -> str:
+    """The first values, and how many more there are."""
+    more = f" and {len(values) - _MOST_NAMED} more" if len(values) > _MOST_NAMED else ""
+    return f"{', '.join(map(str, values[:_MOST_NAMED]))}{more}"
+
+
 def _is_in(column: str, used: Iterable[str]) -> bool:
     """Whether a column, or a part of it, is among those that are used."""
     return any(one == column or one.startswith((f"{column}.", f"{column}[")) for one in used)
 
 
-def _told(path: Path, sample: FileSample | None, told: Mapping[str, list[str]]) -> tuple[str, Layout, Cells]:
-    """The first kind that fits the file, or the columns that somebody named, with its layout and all cells."""
-    reasons: dict[str, str] = {}
-    labels = {label: told[label] for label in _LABELS if label in told}
+def _told(
+    path: Path, sample: FileSample | None, told: Mapping[str, list[str]], reading: Reading
+) -> tuple[str, Layout, FileSample]:
+    """The first kind that fits the file, or the columns that somebody named, with its layout and the sample of it."""
+    reasons, hints = dict[str, str](), list[str]()
+    labels = {label: meaning for meaning in _LABELS for label in told.get(meaning, ())}
     for kind in ("claims",) if labels else _TRIED:
         try:
-            found = sample or read_sample(path, repeats=kind == "triples")
+            found = sample or read_sample(path, reading.of_kind(kind))
             cells = columns_of(found.records)
             names = {alias: _column(name, cells) for alias, name in _aliases(told)}
             known: Cells = {alias: cells[name] for alias, name in names.items()} if names else cells
@@ -202,22 +268,23 @@ def _told(path: Path, sample: FileSample | None, told: Mapping[str, list[str]]) 
             if question.sure:
                 raise
             reasons[kind] = str(question)
+            hints += [question.hint] if question.hint else []
             continue
         columns = {role: _own_columns(value, names) for role, value in layout.columns.items()}
-        return own_kind, layout_of(path, found, Layout(columns, layout.settings)), cells
+        return own_kind, layout_of(path, found, Layout(columns, layout.settings)), found
     kinds = {why: kind for kind, why in reversed(reasons.items())}
     raise UnclearLayoutError(
         "; ".join(
             why if len(kinds) == 1 else f"as {KIND_WORDS[kind]}: {why[:120]}" for why, kind in reversed(kinds.items())
-        )
+        ),
+        hint="; ".join([*hints, _HINT]),
     )
 
 
-def _of_kind(kind: str, cells: Cells, labels: Mapping[str, list[str]]) -> tuple[str, Layout]:
+def _of_kind(kind: str, cells: Cells, labels: Mapping[str, str]) -> tuple[str, Layout]:
     """The columns of a kind; UnclearLayoutError with what cannot be told."""
-    means = {label: _LABELS[meaning] for meaning, found in labels.items() for label in found}
     try:
-        layout = find_columns(kind, {name: _meant(values, means) for name, values in cells.items()})
+        layout = find_columns(kind, cells, labels)
     except UnclearLayoutError as question:
         if kind != "multiple_choice" or "no column fits" in str(question):
             raise
@@ -226,13 +293,7 @@ def _of_kind(kind: str, cells: Cells, labels: Mapping[str, list[str]]) -> tuple[
         return "several_choice", find_columns("several_choice", cells)
     if kind == "corpus" and not TEXT.search(str(layout.columns["text"])):
         raise UnclearLayoutError(f"the text: none of {', '.join(map(str, cells))}"[:300])
-    return kind, Layout(layout.columns, {**layout.settings, "labels": labels}) if labels else layout
-
-
-def _meant(values: Sequence[Any], means: Mapping[str, str]) -> Sequence[Any]:
-    """The values of a column of labels as what somebody said that they mean; those of any other as they are."""
-    is_told = means and {str(value) for value in values} <= means.keys()
-    return [means[str(value)] for value in values] if is_told else values
+    return kind, layout
 
 
 def _aliases(told: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:
@@ -246,7 +307,7 @@ def _column(name: str, cells: Cells) -> str | int:
     """The column of this name or number; UnclearLayoutError if there is none."""
     column = int(name) if name.isdecimal() and name not in cells else name
     if column not in cells:
-        seen = ", ".join(map(str, cells))[:300]
+        seen = ", ".join(map(str, cells))[:300] or "no rows below the first line"
         raise UnclearLayoutError(f"there is no column {name}; there are {seen}", sure=True, hint="name one of them")
     return column
 
@@ -272,8 +333,8 @@ def _used(layout: Layout) -> list[Any]:
     return [name for value in layout.columns.values() for name in (value if isinstance(value, list) else [value])]
 
 
-_MOST_UNUSED = 6
-"""The most columns that a note names."""
+_MOST_NAMED = 6
+"""The most columns or lines that a note names."""
 _SHORT = 20
 """The most characters of a text that is too short to be evidence."""
 
@@ -286,87 +347,3 @@ def _texts(value: Any) -> Iterator[str]:
         parts = cast("Sequence[Any]", value.values() if isinstance(value, dict) else value)
         for part in parts:
             yield from _texts(part)
-
-
-_GIFT = re.compile(r"(?<!\\)\{[^{}]*(?<!\\)=[^{}]*\}")
-_BRACES = re.compile(r"(?<!\\)\{(?P<answers>(?:\\.|[^{}\\])*)\}", re.DOTALL)
-_ANSWER = re.compile(r"(?<!\\)([=~])((?:\\.|[^=~\\])*)", re.DOTALL)
-_ESCAPED = re.compile(r"\\([~=#{}:\\])")
-_TRUE_OR_FALSE = re.compile(r"\s*(?:T|F|TRUE|FALSE)\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class ConvertedFile:
-    """The records of a file, and a note for people on what they were made from and what was left out."""
-
-    records: Sequence[Mapping[str | int, Any]]
-    note: str
-
-    @property
-    def data(self) -> bytes:
-        """The records as JSON Lines."""
-        return "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in self.records).encode()
-
-
-def convert_file(path: Path) -> ConvertedFile | None:
-    """The records of a file that must be converted; ``None`` for one that sources read as it is."""
-    read = _FORMATS.get(path.suffix.lower())
-    return read(path) if read is not None else None
-
-
-def _gift(path: Path) -> ConvertedFile | None:
-    """The questions of a file in Moodle's GIFT that have options and one right one; the others are counted."""
-    text = read_given_file(path).decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
-    if not _GIFT.search(text):
-        return None
-    records, left_out = list[Mapping[str | int, Any]](), Counter[str]()
-    for line, block in _blocks(text):
-        braces = _BRACES.search(block)
-        answers = _ANSWER.findall(braces["answers"]) if braces is not None else []
-        right = [_plain(answer) for sign, answer in answers if sign == "="]
-        if braces is None or len(right) != 1 or len(answers) < 2 or "->" in right[0]:
-            left_out[_sort(braces["answers"] if braces is not None else None)] += 1
-            continue
-        before = re.sub(r"\A::.*?(?<!\\)::", "", block[: braces.start()], flags=re.DOTALL)
-        gap = f"_____ {block[braces.end() :]}" if block[braces.end() :].strip() else ""
-        question = _plain(f"{before.strip()} {gap}")
-        options = [_plain(answer) for _, answer in answers]
-        records.append({"id": f"{path.name}:{line}", "question": question, "options": options, "answer": right[0]})
-    rest = "".join(f"; left out: {count} {sort}" for sort, count in left_out.items())
-    return ConvertedFile(records, f"{len(records)} questions of GIFT, written as JSON Lines{rest}")
-
-
-def _blocks(text: str) -> Iterator[tuple[int, str]]:
-    """The questions of a file in GIFT, each with its first line."""
-    lines = ["" if line.startswith(("//", "$")) else line for line in text.split("\n")]
-    start = 0
-    for number, line in enumerate([*lines, ""]):
-        open_braces = len(re.findall(r"(?<!\\)\{", "\n".join(lines[start:number])))
-        if not line.strip() and open_braces <= len(re.findall(r"(?<!\\)\}", "\n".join(lines[start:number]))):
-            if block := "\n".join(lines[start:number]).strip():
-                yield number - block.count("\n"), block
-            start = number + 1
-
-
-def _plain(text: str) -> str:
-    """A text of GIFT without format, weight, feedback and escapes."""
-    text = re.sub(r"\A\s*(?:\[\w+\]|%-?[\d.]+%)|(?<!\\)#.*", "", text.strip(), flags=re.DOTALL)
-    return " ".join(_ESCAPED.sub(r"\1", text).split())
-
-
-def _sort(answers: str | None) -> str:
-    if answers is None:
-        return "without answers"
-    if _TRUE_OR_FALSE.match(answers):
-        return "true/false"
-    return "of another type" if _ANSWER.search(answers) else "numeric or essay"
-
-
-def _sheet(path: Path) -> ConvertedFile | None:
-    """The rows of a worksheet below a preamble, as quiz programs write it."""
-    records = preamble_records(path)
-    note = f"{len(records)} rows below the head of the worksheet, written as JSON Lines"
-    return ConvertedFile(records, note) if records else None
-
-
-_FORMATS: Mapping[str, Callable[[Path], ConvertedFile | None]] = {".gift": _gift, ".txt": _gift, ".xlsx": _sheet}

@@ -12,7 +12,7 @@ from xml.parsers.expat import ExpatError
 from zipfile import BadZipFile
 
 from benchbuilder.authoring.starter.read_back import first_rows
-from benchbuilder.authoring.starter.sample import UnclearLayoutError, encoding_settings
+from benchbuilder.authoring.starter.sample import Reading, UnclearLayoutError, encoding_settings
 from benchbuilder.core import Passage, imports_of, normalise_space, read_given_file
 from benchbuilder.sources import paragraphs
 
@@ -299,7 +299,7 @@ DOCUMENTS = (*_TEXTS, ".docx", ".pdf", ".epub")
 """The suffixes of documents."""
 
 
-def read_document(path: Path) -> tuple[list[dict[str | int, Any]], str]:
+def read_document(path: Path, reading: Reading | None = None) -> tuple[list[dict[str | int, Any]], str]:
     """The sections of a document, and what was left out.
 
     Raises:
@@ -310,7 +310,7 @@ def read_document(path: Path) -> tuple[list[dict[str | int, Any]], str]:
     if suffix == ".docx":
         _read_word(read_given_file(path), sections)
     elif suffix in _TEXTS:
-        encoding = encoding_settings(path).get("encoding", "utf-8")
+        encoding = encoding_settings(path, reading or Reading()).get("encoding", "utf-8")
         _TEXTS[suffix](read_given_file(path).decode(encoding).removeprefix("\ufeff"), sections)
     else:
         without = _read_book(path, sections)

@@ -6,6 +6,8 @@ Two columns or readings that fit and disagree are a question to the author, neve
 from __future__ import annotations
 
 import re
+import shlex
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -20,11 +22,19 @@ from benchbuilder.authoring.starter.cells import (
     Layout,
     columns_of,
     is_full,
+    label_of,
     only_column,
     text_columns,
 )
 from benchbuilder.authoring.starter.choice_layout import choice_layout
-from benchbuilder.authoring.starter.sample import FileSample, UnclearLayoutError, read_sample
+from benchbuilder.authoring.starter.sample import (
+    FileSample,
+    Reading,
+    UnclearLayoutError,
+    label_words,
+    read_sample,
+    table_words,
+)
 from benchbuilder.sources import list_separator
 
 _CLAIM = re.compile(
@@ -43,28 +53,31 @@ _ENDS = (
 )
 TEXT = re.compile(r"(?i)^(text|abstract|body|contents?|context|passage|paragraph)$")
 """Names of columns of texts."""
-_MEANS = {
-    "true": frozenset({"true", "supports", "support", "supported", "entailment", "yes"}),
-    "false": frozenset({"false", "refutes", "refute", "refuted", "contradiction", "contradict", "contradicts", "no"}),
-    "skip": frozenset({"nei", "not enough info", "not_enough_info", "neutral", "unknown", "unverified", "maybe"}),
-}
+_MEANING = {"yes": "true", "no": "false", "maybe": "skip"}
+"""What an answer to a yes/no question says of it."""
+_MOST_OTHERS = 10
+"""The most labels that mean neither true nor false."""
 
 
-def propose_layout(path: Path, kind: str) -> Layout:
+def propose_layout(path: Path, kind: str, reading: Reading | None = None) -> Layout:
     """The layout of a file for a source of this kind.
 
     Raises:
         UnclearLayoutError: With what cannot be told.
     """
-    if kind not in _FINDERS:
+    if kind not in ("claims", *_FINDERS):
         raise UnclearLayoutError(f"which columns a source of the kind {kind} reads")
-    sample = read_sample(path, repeats=kind == "triples")
+    sample = read_sample(path, (reading or Reading()).of_kind(kind))
     return layout_of(path, sample, find_columns(kind, columns_of(sample.records)))
 
 
-def find_columns(kind: str, cells: Cells) -> Layout:
-    """The columns that a source of this kind reads; UnclearLayoutError with what cannot be told."""
-    return _FINDERS[kind]({name: values for name, values in cells.items() if any(v not in (None, "") for v in values)})
+def find_columns(kind: str, cells: Cells, labels: Mapping[str, str] | None = None) -> Layout:
+    """The columns that a source of this kind reads; UnclearLayoutError with what cannot be told.
+
+    `labels` are those of claims of which somebody said what they mean: ``true``, ``false`` or ``skip``.
+    """
+    filled = {name: values for name, values in cells.items() if any(v not in (None, "") for v in values)}
+    return _labelled_claims(filled, labels or {}) if kind == "claims" else _FINDERS[kind](filled)
 
 
 def layout_of(path: Path, sample: FileSample, layout: Layout) -> Layout:
@@ -124,49 +137,29 @@ def _is_text_or_list(value: Any) -> bool:
     )
 
 
-def _label(value: Any) -> str:
-    """A label as a text; a list of one is that one."""
-    parts = cast("list[Any]", value) if isinstance(value, list) else [value]
-    one = parts[0] if len(parts) == 1 else value
-    return str(one).lower() if isinstance(one, bool) else str(one)
-
-
-def _labelled_claims(cells: Cells) -> Layout:
-    meaning = {word: means for means, words in _MEANS.items() for word in words}
-    words = {name: {_label(value).strip().lower() for value in values} for name, values in cells.items()}
+def _labelled_claims(cells: Cells, told: Mapping[str, str]) -> Layout:
+    """Claims and labels, in any case, those that mean neither true nor false among the labels left out."""
+    means = {label: _MEANING.get(word, word) for label, word in label_words().items()}
+    means |= {label.casefold(): meaning for label, meaning in told.items()}
+    counts = {name: Counter(filter(None, map(label_of, values))) for name, values in cells.items()}
     labels = [
         name
-        for name, found in words.items()
-        if len(found) > 1 and found <= meaning.keys() and is_full(cells[name]) and not _NOT_GOLD.search(str(name))
+        for name, found in counts.items()
+        if is_full(cells[name], 0.5) and not _NOT_GOLD.search(str(name)) and _is_label(found, means, told)
     ]
     if not labels:
-        zero = [name for name, found in words.items() if found == {"0", "1"} and GOLD.search(str(name))]
-        graded = zero or [
-            name
-            for name, found in words.items()
-            if GOLD.search(str(name))
-            and not _NOT_GOLD.search(str(name))
-            and 1 < len(found) <= len(cells[name]) / 2
-            and any(_CLAIM.search(str(other)) for other in cells)
-        ]
-        if not graded:
-            raise UnclearLayoutError("the label: no column fits")
-        found = sorted({_label(value) for value in cells[graded[0]]})
-        raise UnclearLayoutError(
-            f"{graded[0]} is {' or '.join(found)}: which means true"[:300],
-            sure=True,
-            hint=f"say it, for instance --columns true={found[-1]},false={found[0]}",
-        )
+        raise _unclear_labels(cells, counts, means, told)
     label = only_column(
         [name for name in labels if re.search(r"(?i)gold|final", str(name))] or labels, GOLD, "the label"
     )
-    told: dict[str, list[str]] = {}
-    for text in sorted({_label(value) for value in cells[label]}):
-        told.setdefault(meaning[text.strip().lower()], []).append(text)
-    if {"true", "false"} - told.keys():
-        raise UnclearLayoutError(f"the labels: {', '.join(sorted(words[label]))} are not both true and false")
-    is_asked = words[label] <= {"yes", "no", "maybe"} or all(isinstance(value, bool) for value in cells[label])
-    plain = [name for name, values in cells.items() if all(isinstance(value, str) for value in values)]
+    meanings: dict[str, list[str]] = {}
+    for text in sorted(counts[label]):
+        meanings.setdefault(means.get(text.casefold(), "skip"), []).append(text)
+    if {"true", "false"} - meanings.keys():
+        raise UnclearLayoutError(f"the labels: {', '.join(sorted(counts[label]))} are not both true and false")
+    is_asked = all(label_words().get(text.casefold()) in _MEANING for text in counts[label])
+    is_asked |= all(isinstance(value, bool) for value in cells[label])
+    plain = [name for name, values in cells.items() if all(value is None or isinstance(value, str) for value in values)]
     texts = [
         name
         for name in plain
@@ -175,9 +168,52 @@ def _labelled_claims(cells: Cells) -> Layout:
     premise = [name for name in texts if _PREMISE.search(str(name))]
     text = only_column([name for name in texts if name not in premise], QUESTION if is_asked else _CLAIM, "the claim")
     label = f"{label}[0]" if any(isinstance(value, list) for value in cells[label]) else label
-    columns = {"text": text, "label": label, **({"premise": premise[0]} if len(premise) == 1 else {})}
-    settings: dict[str, Any] = {"labels": told, **({"as": "yes_no"} if is_asked else {})}
+    columns = {
+        "text": text,
+        "label": label,
+        **({"premise": premise[0]} if len(premise) == 1 else {}),
+    }
+    settings: dict[str, Any] = {"labels": meanings, **({"as": "yes_no"} if is_asked else {})}
     return Layout(columns, {**settings, **({"about": "text"} if premise else {})})
+
+
+def _is_label(counts: Counter[str], means: Mapping[str, str], told: Mapping[str, str]) -> bool:
+    """Whether a column says which claims are true: by known labels, by most of them, or as somebody said."""
+    found = {label.casefold() for label in counts}
+    if told:
+        return {label.casefold() for label in told} <= found
+    if not (others := found - means.keys()):
+        return len(found) > 1
+    known = sum(count for label, count in counts.items() if label.casefold() in means)
+    is_both = {"true", "false"} <= {means.get(label) for label in found}
+    return is_both and 2 * known > counts.total() and len(others) <= _MOST_OTHERS
+
+
+def _unclear_labels(
+    cells: Cells, counts: Mapping[str | int, Counter[str]], means: Mapping[str, str], told: Mapping[str, str]
+) -> UnclearLayoutError:
+    """What cannot be told of labels, with those that mean true and false, as far as that is known."""
+    if told:
+        return UnclearLayoutError(f"the label: no column holds {' and '.join(told)}", sure=True)
+    named = [name for name in cells if GOLD.search(str(name))]
+    graded = [name for name in named if counts[name].keys() == {"0", "1"}] or [
+        name
+        for name in named
+        if not _NOT_GOLD.search(str(name))
+        and 1 < len(counts[name]) <= len(cells[name]) / 2
+        and any(_CLAIM.search(str(other)) for other in cells)
+    ]
+    if not graded:
+        return UnclearLayoutError("the label: no column fits")
+    found = sorted(counts[graded[0]])
+    likely = {"1": "true", "0": "false", **means}
+    picked = {likely.get(label.casefold(), ""): label for label in reversed(found)}
+    pair = f"true={picked.get('true', 'LABEL')},false={picked.get('false', 'LABEL')}"
+    return UnclearLayoutError(
+        f"{graded[0]} is {' or '.join(found)}: which means true"[:300],
+        sure=True,
+        hint=f"say it, for instance --columns {shlex.quote(pair)}; claims with other labels are left out",
+    )
 
 
 def _triples(cells: Cells) -> Layout:
@@ -204,16 +240,35 @@ def _triples(cells: Cells) -> Layout:
 
 
 def _triple_by_shape(cells: Cells) -> tuple[Any, Any, Any]:
-    """Of three columns, that with few values is the relation; the others are head and tail."""
-    by_values = sorted(cells, key=lambda name: len(set(map(str, cells[name]))))
-    if len(cells) != 3 or 2 * len(set(map(str, cells[by_values[0]]))) > len(set(map(str, cells[by_values[1]]))):
-        raise UnclearLayoutError(f"head, relation and tail among {', '.join(map(str, cells))}"[:200])
-    head, tail = (name for name in cells if name != by_values[0])
+    """Of three columns beside those of notes, that with few values is the relation; the others are head and tail."""
+    names = list(cells) if len(cells) == 3 else [name for name in cells if not _is_note(name, cells)]
+    sizes = {name: len(set(map(str, cells[name]))) for name in names}
+    by_values = sorted(names, key=lambda name: sizes[name])
+    if len(names) != 3 or 2 * sizes[by_values[0]] > sizes[by_values[1]]:
+        seen = f"head, relation and tail among {', '.join(map(str, cells))}"[:200]
+        raise UnclearLayoutError(seen, hint=_likely_triple(sizes, len(cells[by_values[0]]) if names else 0))
+    head, tail = (name for name in names if name != by_values[0])
     if sum(len(str(value)) for name in (head, by_values[0]) for value in cells[name]) > _LONGEST_NAME * len(
         cells[head]
     ):
         raise UnclearLayoutError(f"the head: {head} or {by_values[0]} holds whole texts, not names")
     return head, by_values[0], tail
+
+
+def _is_note(name: str | int, cells: Cells) -> bool:
+    """Whether a column stands beside triples: a note by its name, a number, or one with many empty cells."""
+    is_named = re.search(table_words()["notes"], str(name).casefold()) or IDENTIFIER.search(str(name))
+    return bool(is_named) or not is_full(cells[name], 0.5)
+
+
+def _likely_triple(sizes: Mapping[str | int, int], records: int) -> str:
+    """What to say if these are triples: the relation has few values, and stands between head and tail."""
+    names = list(sizes)
+    at = min(range(1, len(names) - 1), key=lambda place: sizes[names[place]], default=0)
+    if not at or 3 * sizes[names[at]] > records:
+        return ""
+    columns = f"head={names[at - 1]},relation={names[at]},tail={names[at + 1]}"
+    return f"if these are triples, --columns {shlex.quote(columns)}"
 
 
 _LONGEST_NAME = 60
@@ -230,7 +285,6 @@ _FINDERS: Mapping[str, Callable[[Cells], Layout]] = {
     "multiple_choice": lambda cells: choice_layout(cells, several=False),
     "several_choice": lambda cells: choice_layout(cells, several=True),
     "question_answer": _answers,
-    "claims": _labelled_claims,
     "triples": _triples,
     "corpus": _passages,
 }

@@ -22,7 +22,7 @@ from benchbuilder.authoring.starter.graph import GraphParts, graph_parts, langua
 from benchbuilder.authoring.starter.language_table import LanguageFacts, facts_of_language
 from benchbuilder.authoring.starter.layout import propose_layout
 from benchbuilder.authoring.starter.read_back import first_rows
-from benchbuilder.authoring.starter.sample import UnclearLayoutError
+from benchbuilder.authoring.starter.sample import Reading, UnclearLayoutError
 from benchbuilder.config import OPEN_PLACE, RecipeIndex, find_roots
 from benchbuilder.core import BenchbuilderError, Fact, Problem, RecipeError, Triple, read_given_file, read_given_text
 from benchbuilder.pipeline import guess_language, option_in_language
@@ -196,7 +196,7 @@ def _source(argument: str, request: CloneRequest) -> WrittenSource:
     check_file(path, where)
     file = DataFile(path, name, kind, path.suffix.lower(), read_given_file(path), Layout({}))
     try:
-        layout = propose_layout(path, kind)
+        layout = propose_layout(path, kind, Reading(language=request.language or ""))
     except UnclearLayoutError as question:
         hint = "write them into the recipe; a column without a name is a number from 0"
         what = "the columns of this file could not be told"

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
 from itertools import islice, product
 from pathlib import Path
 from typing import Any, cast
 
+import yaml
+
 from benchbuilder.core import DataError, GivenParquet, imports_of, parse_json, read_given_file, unique_object
+from benchbuilder.pipeline import likely_in_language
 from benchbuilder.sources import (
     TABLE_SUFFIXES,
+    RawRow,
     TableDialect,
     delimited_names,
     delimited_rows,
@@ -20,12 +26,13 @@ from benchbuilder.sources import (
     likely_encodings,
 )
 
-_ROWS = 300
+ROWS = 300
+"""So many records tell what a file holds."""
 _LARGEST = 200_000_000
 _MOSTLY = 0.9
 _NAMES = re.compile(
     r"(?i)question|answer|option|choice|claim|label|statement|premise|hypothesis|passage|context|text|title|sentence|"
-    r"head|tail|subject|object|relation|predicate|source|target|type|category|\bid\b|_id$|^id|"
+    r"verdict|veracity|rating|head|tail|subject|object|relation|predicate|source|target|type|category|\bid\b|_id$|^id|"
     r"frage|antwort|l\u00f6sung|pregunta|respuesta|quest\u00e3o|pergunta|resposta|question|r\u00e9ponse|"
     r"\u95ee\u9898|\u9898\u76ee|\u9898\u5e72|\u9009\u9879|\u7b54\u6848|\u554f\u984c|\u5b9e\u4f53|\u5173\u7cfb"
 )
@@ -33,9 +40,6 @@ _NAMES = re.compile(
 _ASKS = re.compile(r"(?i)question|qtext|^q$|claim|statement")
 _KEY = re.compile(r"\(?[A-Ja-j][).]?\Z")
 _NUMBER = re.compile(r"[\d.,:/ -]+\Z")
-_VERDICT = re.compile(
-    r"(?i)(true|false|yes|no|supports?|supported|refutes?|refuted|entailment|neutral|contradiction)\Z"
-)
 
 
 class UnclearLayoutError(Exception):
@@ -51,17 +55,50 @@ class UnclearLayoutError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FileSample:
-    """Records of a file, by the names or numbers of their columns, and the settings of a source that reads them."""
+    """Records of a file, by the names or numbers of their columns, and the settings of a source that reads them.
+
+    `blank_lines` finds the lines of the whole file whose cells are all empty: a build drops them.
+    """
 
     records: Sequence[Mapping[str | int, Any]]
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    blank_lines: Callable[[], Sequence[int]] = tuple[int, ...]
 
 
-def read_sample(path: Path, *, repeats: bool = False) -> FileSample:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What somebody said of a file: its encoding, worksheet and language, and some of the names in its first line.
+
+    At `most` so many records are read. If a column `repeats` few values, as that of the relations of a graph does, its
+    first cell tells whether the first row is a header.
+    """
+
+    encoding: str = ""
+    sheet: str = ""
+    language: str = ""
+    names: frozenset[str] = frozenset()
+    repeats: bool = False
+    most: int | None = ROWS
+
+    def of_kind(self, kind: str) -> Reading:
+        """How to read a source of this kind: of claims all records, for each label needs a meaning."""
+        return replace(self, repeats=kind == "triples", most=None if kind == "claims" else ROWS)
+
+
+@cache
+def table_words() -> Mapping[str, Any]:
+    """The words of ``words.yaml``."""
+    return cast("Mapping[str, Any]", yaml.safe_load((files(__package__ or "") / "words.yaml").read_text("utf-8")))
+
+
+@cache
+def label_words() -> Mapping[str, str]:
+    """The words of labels, and what each means: yes, no, maybe, true, false or skip."""
+    return {word: means for means, words in table_words()["labels"].items() for word in words}
+
+
+def read_sample(path: Path, reading: Reading) -> FileSample:
     """The first records of a file: a table with or without header, JSON, JSON Lines, Parquet or XLSX.
-
-    If a column of the table `repeats` few values, as that of the relations of a graph does, its first cell tells
-    whether the first row is a header.
 
     Raises:
         UnclearLayoutError: The encoding, the separator, the header or the place of the records cannot be told.
@@ -69,71 +106,94 @@ def read_sample(path: Path, *, repeats: bool = False) -> FileSample:
     suffix = path.suffix.lower()
     form = TABLE_SUFFIXES.get(suffix)
     if form == "parquet":
-        return FileSample(_parquet(path))
+        return FileSample(_parquet(path, reading.most))
     if form == "xlsx":
-        return _with_header(_sheet(path), {}, repeats=repeats)
-    settings = encoding_settings(path)
+        sheet = {"sheet": reading.sheet} if reading.sheet else {}
+        return _with_header(_sheet(path, reading), sheet, reading)
+    settings = encoding_settings(path, reading)
     encoding = str(settings.get("encoding", "utf-8"))
     start = read_given_file(path)[:4096].decode(encoding, errors="ignore").lstrip("\ufeff \t\r\n")[:1]
     if start in ("{", "["):
-        return _json(path, encoding, settings, is_lines=form == "jsonl" or is_json_lines(path, encoding), form=form)
-    return _table(path, encoding, settings, form, repeats=repeats)
+        return _json(path, encoding, settings, form, reading.most)
+    return _table(path, encoding, settings, form, reading)
 
 
-def is_running_text(path: Path) -> bool:
+def is_running_text(path: Path, reading: Reading) -> bool:
     """Whether a text is no table, by its lines."""
     with suppress(UnclearLayoutError):
-        read_sample(path)
+        read_sample(path, reading)
         return False
     return True
 
 
-def preamble_records(path: Path) -> list[dict[str | int, Any]]:
+def preamble_records(path: Path, sheet: str) -> list[dict[str | int, Any]]:
     """The records of a worksheet below lines that are no table, such as a title; none if it begins with its names."""
-    rows = _sheet(path)
+    rows = _sheet(path, Reading(sheet=sheet, most=None))
     at = next((n for n, row in enumerate(rows) if sum(map(bool, map(_NAMES.search, row))) > 2), 0)
     names = [cell.strip() for cell in rows[at]] if at else []
     return [{name: cell for name, cell in zip(names, row, strict=True) if name} for row in rows[at + 1 :] if names]
 
 
-def encoding_settings(path: Path) -> dict[str, Any]:
-    """The setting that reads a text whose encoding is not UTF-8; UnclearLayoutError if several fit."""
+def encoding_settings(path: Path, reading: Reading) -> dict[str, Any]:
+    """The setting that reads a text whose encoding is not UTF-8; UnclearLayoutError if several fit.
+
+    Of encodings in which a text reads well, the letters of its language decide, or somebody said it.
+    """
     data = read_given_file(path)
     if len(data) > _LARGEST:
         raise UnclearLayoutError("the file is too large to look into")
     try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        if len(names := likely_encodings(path)) != 1:
-            raise UnclearLayoutError(f"the encoding: {' or '.join(names) or 'none that reads well'}") from None
-        return {"encoding": names[0]}
-    return {}
+        data.decode(reading.encoding or "utf-8")
+    except (UnicodeDecodeError, LookupError) as error:
+        names = likely_encodings(path)
+        hint = f"say the language, --language xx, or the encoding, --columns encoding={next(iter(names), 'NAME')}"
+        if reading.encoding:
+            raise UnclearLayoutError(f"the encoding is not {reading.encoding}: {error}", sure=True, hint=hint) from None
+        texts = {name: data.decode(name, errors="replace") for name in names}
+        if len(best := likely_in_language(texts, reading.language)) != 1:
+            seen = " or ".join(best) or "none that reads well"
+            raise UnclearLayoutError(f"the encoding: {seen}", sure=True, hint=hint) from None
+        return {"encoding": best[0]}
+    return {"encoding": reading.encoding} if reading.encoding else {}
 
 
-def _parquet(path: Path) -> Sequence[Any]:
+def _parquet(path: Path, most: int | None) -> Sequence[Any]:
     import pyarrow as pa
 
     try:
         with GivenParquet(path) as file:
-            batch = next(file.batches(most_rows=_ROWS), None)
-            return [] if batch is None else batch.to_pylist()
+            batches = islice(file.batches(most_rows=ROWS), None if most is None else 1)
+            return [record for batch in batches for record in batch.to_pylist()]
     except (pa.ArrowException, OSError, ValueError) as error:
         raise UnclearLayoutError(f"whether this is Parquet: {str(error)[:80]}") from None
 
 
-def _sheet(path: Path) -> list[list[str]]:
+def sheet_names(path: Path) -> list[str]:
+    """The worksheets of an XLSX file that are not hidden, an empty name for one that is alone; of other files that."""
+    if path.suffix.lower() != ".xlsx":
+        return [""]
+    with imports_of("xlsx", "a worksheet", instead="save it as CSV"):
+        from benchbuilder.annotation import UnreadableWorkbookError, worksheet_names
+    try:
+        names = worksheet_names(path)
+    except UnreadableWorkbookError as error:
+        raise UnclearLayoutError(f"whether this is XLSX: {error}") from None
+    return [name for name, is_shown in names.items() if is_shown] if len(names) > 1 else [""]
+
+
+def _sheet(path: Path, reading: Reading) -> list[list[str]]:
     with imports_of("xlsx", "a worksheet", instead="save it as CSV"):
         from benchbuilder.annotation import UnreadableWorkbookError, open_worksheet
     try:
-        with open_worksheet(path) as rows:
-            filled = [row for row in islice(rows, _ROWS) if any(row)]
+        with open_worksheet(path, reading.sheet) as rows:
+            filled = [row for row in islice(rows, reading.most) if any(row)]
     except UnreadableWorkbookError as error:
         raise UnclearLayoutError(f"whether this is XLSX: {error}") from None
     width = max(map(len, filled), default=0)
     return [[*row, *[""] * (width - len(row))] for row in filled]
 
 
-def _table(path: Path, encoding: str, settings: Mapping[str, Any], form: str | None, *, repeats: bool) -> FileSample:
+def _table(path: Path, encoding: str, settings: Mapping[str, Any], form: str | None, reading: Reading) -> FileSample:
     """A delimited file; of the separators, that with which all rows have one width of several columns."""
     usual = {"csv": ",", "tsv": "\t"}.get(form or "", "")
     fits: dict[str, tuple[bool, list[list[str]]]] = {}
@@ -147,6 +207,8 @@ def _table(path: Path, encoding: str, settings: Mapping[str, Any], form: str | N
         raise UnclearLayoutError(f"the separator: {' or '.join(map(repr, best)) or none}")
     [delimiter] = best
     quoting, rows = fits[delimiter]
+    if reading.most is None:
+        rows = _rows(path, encoding, delimiter, quoting=quoting, most=None) or rows
     given = dict(settings)
     if form not in ("csv", "tsv"):
         given["format"] = "delimited"
@@ -154,36 +216,48 @@ def _table(path: Path, encoding: str, settings: Mapping[str, Any], form: str | N
         given["delimiter"] = delimiter
     if quoting != (form == "csv") and b'"' in read_given_file(path):
         given["quoting"] = quoting
-    return _with_header(rows, given, repeats=repeats)
+    sample = _with_header(rows, given, reading)
+
+    def blank_lines() -> list[int]:
+        units = _units(path, encoding, delimiter, len(rows[0]), quoting=quoting)
+        return [unit.line for unit in units if not unit.reason and not any(map(str.strip, unit.values))]
+
+    return FileSample(sample.records, sample.settings, blank_lines)
 
 
-def _rows(path: Path, encoding: str, delimiter: str, *, quoting: bool) -> list[list[str]]:
+def _units(path: Path, encoding: str, delimiter: str, width: int, *, quoting: bool) -> Iterator[RawRow]:
+    """All rows of a file, its first one, too, in `width` columns."""
+    plain = TableDialect("path", encoding, delimiter, quoting=quoting, header=False, width=width)
+    return delimited_rows(path, path.name, plain, list(range(width)))
+
+
+def _rows(path: Path, encoding: str, delimiter: str, *, quoting: bool, most: int | None = ROWS) -> list[list[str]]:
     """The first rows if nearly all have one width; none otherwise."""
     dialect = TableDialect("path", encoding, delimiter, quoting=quoting, header=True, width=None)
     try:
         width = len(delimited_names(path, path.name, dialect))
-        plain = TableDialect("path", encoding, delimiter, quoting=quoting, header=False, width=width)
-        units = list(islice(delimited_rows(path, path.name, plain, list(range(width))), _ROWS))
+        units = list(islice(_units(path, encoding, delimiter, width, quoting=quoting), most))
     except DataError:
         return []
     rows = [[str(value).strip() for value in unit.values] for unit in units if not unit.reason]
     return rows if width > 1 and len(rows) >= _MOSTLY * len(units) else []
 
 
-def _with_header(rows: Sequence[Sequence[str]], settings: Mapping[str, Any], *, repeats: bool) -> FileSample:
-    """The records of a table, whose first row has names or is a record like the others."""
+def _with_header(rows: Sequence[Sequence[str]], settings: Mapping[str, Any], reading: Reading) -> FileSample:
+    """The records of a table, whose first row has names, or is a record like the others."""
     if not rows:
         raise UnclearLayoutError("the file holds no rows")
     first, body = [cell.strip() for cell in rows[0]], rows[1:]
-    sorts = [{_sort(row[n]) for row in body} for n in range(len(first))]
+    sorts = [{_sort(row[n]) for row in body if row[n]} for n in range(len(first))]
     told = [next(iter(found)) if len(found) == 1 else "" for found in sorts]
     alike = [n for n, cell in enumerate(first) if told[n] and _sort(cell) == told[n]]
-    differs = any(sort and _sort(cell) != sort for cell, sort in zip(first, told, strict=True))
+    differs = any(cell and sort and _sort(cell) != sort for cell, sort in zip(first, told, strict=True))
     named = sum(len(cell) <= _LONGEST_NAME and bool(_NAMES.search(cell)) for cell in first)
     few = min(range(len(first)), key=lambda n: len({row[n] for row in body}))
-    if repeats and 3 * len({row[few] for row in body}) <= len(body):
+    if reading.repeats and 3 * len({row[few] for row in body}) <= len(body):
         is_row = any(row[few] == first[few] for row in body)
         alike, differs, named = ([0], False, 0) if is_row else ([], True, named)
+    alike, differs = ([], True) if reading.names & {*first} else (alike, differs)
     if (named >= 2 or differs) and (not alike or (named >= 2 and all(told[n] == "key" for n in alike) and differs)):
         columns = [name if name and first.count(name) == 1 else n for n, name in enumerate(first)]
         return FileSample([dict(zip(columns, row, strict=True)) for row in body], settings)
@@ -198,7 +272,7 @@ _LONGEST_NAME = 40
 
 def _sort(cell: str) -> str:
     """What sort of cell one is, as far as a name of a column is none."""
-    if _VERDICT.match(cell):
+    if cell.casefold() in label_words():
         return "verdict"
     if _KEY.match(cell):
         return "key"
@@ -207,21 +281,22 @@ def _sort(cell: str) -> str:
     return "question" if cell.rstrip().endswith(("?", "\uff1f")) else ""
 
 
-def _json(path: Path, encoding: str, settings: Mapping[str, Any], *, is_lines: bool, form: str | None) -> FileSample:
+def _json(path: Path, encoding: str, settings: Mapping[str, Any], form: str | None, most: int | None) -> FileSample:
+    is_lines = form == "jsonl" or is_json_lines(path, encoding)
     text = read_given_file(path).decode(encoding, errors="replace").removeprefix("\ufeff")
     needed = dict(settings) if form in ("json", "jsonl") else {**settings, "format": "jsonl" if is_lines else "json"}
     try:
         if is_lines:
-            return FileSample(_json_lines(text), needed)
+            return FileSample(_json_lines(text, most), needed)
         data = parse_json(text, object_pairs_hook=unique_object)
     except ValueError as error:
         raise UnclearLayoutError(f"neither JSON nor JSON Lines: {error}") from None
     where, records = _records(data, "")
-    return FileSample(records[:_ROWS], {**needed, **({"records": where} if where else {})})
+    return FileSample(records[:most], {**needed, **({"records": where} if where else {})})
 
 
-def _json_lines(text: str) -> list[dict[str | int, Any]]:
-    lines = list(islice((line for line in text.split("\n") if line.strip()), _ROWS))
+def _json_lines(text: str, most: int | None) -> list[dict[str | int, Any]]:
+    lines = list(islice((line for line in text.split("\n") if line.strip()), most))
     records: list[Any] = []
     for line in lines:
         with suppress(ValueError):  # a damaged line is a unit that a build drops with its reason

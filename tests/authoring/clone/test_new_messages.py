@@ -20,7 +20,7 @@ CASES: dict[str, tuple[str, str]] = {
     "nothing asked": (
         "new", """\
         error: 1 problem in the recipe
-        - a name, and a file, a recipe to copy or a language, are needed
+        - missing: a name, and a file, a recipe to copy or a language
             at:      new
             hint:    for instance `benchbuild new mine --data FILE`, `benchbuild new mine --from care_mi`, `benchbuild new mine --language yo` or `benchbuild new --plugin my_plugin`
         """,  # noqa: E501

@@ -201,7 +201,7 @@ INDEX = "".join(f'{{"q": "What is {n}?", "o": ["x{n}", "y{n}", "z"], "k": {1 + n
 REFUSED = [
     ("zero.csv", ZERO, "label is 0 or 1", "--columns true=1,false=0"),
     ("graded.csv", "claim,rating\n" + "".join(f"Claim {n} is so.,{'abc'[n % 3]}\n" for n in range(9)),
-     "a or b or c: which means true", "--columns true=c,false=a"),
+     "a or b or c: which means true", "--columns true=LABEL,false=LABEL"),
     ("index.jsonl", INDEX, "may count from 0 or from 1", "--columns key_as=index"),
     ("ids.tsv", "head\trelation\ttail\nQ1\tP1\tQ2\nQ3\tP1\tQ4\n", "numbers of things", "names of the things"),
     ("words.csv", exam([("Zorb?", "blip", "blap", "blop"), ("Zarb?", "plip", "plap", "plop")], ",", "question A B C k"),

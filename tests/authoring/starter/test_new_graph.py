@@ -189,4 +189,4 @@ def test_a_form_without_a_file_says_what_is_open(here: Path) -> None:
 
 def test_without_a_file_of_triples_a_language_is_needed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "mykg", "--source", "kg:triples"]) == 2
-    assert "a file, a recipe to copy or a language, are needed" in capsys.readouterr().err
+    assert "missing: a language" in capsys.readouterr().err
