@@ -43,7 +43,8 @@ MODULES_OF_PLUGINS = 15
 OWN_OPENER = {
     "the openers themselves": "core/special_files.py core/parquet_files.py",
     "files of this package or of an installed one": """
-        authoring/clone/plugin_skeleton.py authoring/starter/language_table.py cli/completed_words.py
+        authoring/clone/plugin_skeleton.py authoring/starter/language_table.py
+        authoring/starter/sample.py:table_words cli/completed_words.py
         config/composition_cache.py core/text/languages.py core/text/page_texts.py:_bundled core/text/plurals.py
         core/text/punctuation.py explorer/site/write_site.py pipeline/other_language.py
         publishing/harnesses/reader_source.py publishing/release/scorecard/scorecard.py

@@ -93,7 +93,7 @@ def test_english_triples_build_and_side_effects_are_open(here: Path, capsys: pyt
     assert asked <= {(name, form) for name in names[:2] for form in ("statement", "plain")}
     sets = [item for item in made if item["form"] == "set"]
     assert sets
-    assert all(item["question"].startswith("What does the side effect of ") for item in sets)
+    assert all(item["question"].startswith("What counts as side effect of ") for item in sets)
     assert {"open_set"} <= {tag for item in sets for tag in item["tags"]}
     assert all(item["question"][0].isupper() for item in made)
     capsys.readouterr()
