@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from datetime import date
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from costs import CERTAIN, LIMIT_S, CostsOfRun
-from last_run import FILE, ROOT, Recorder, last_run
+from last_run import FILE, ROOT, Recorder, guarded_since, keep_guarded, last_run
 from patience import SHORTEST_S, patience, slowness
 from tiers import (
     PARTS,
@@ -74,14 +75,26 @@ def test_the_last_whole_run_belongs_to_a_commit_of_this_history_and_its_page_sho
         assert "None is recorded." in page
         return
     run = last_run()
-    assert set(run) == {"date", "commit", "minutes", "counts", "failed"}
+    assert set(run) - {"guarded"} == {"date", "commit", "minutes", "counts", "failed"}
     assert f"{date.fromisoformat(run['date'])}, commit `{run['commit'][:8]}`" in page
     assert sum(counts.get("failed", 0) for counts in run["counts"].values()) == len(run["failed"])
     assert all(f"`{name}`" in page for name in run["failed"])
     assert sum(run["counts"]["full"].values()) > 0
     if (ROOT / ".git").exists():
-        words = ["git", "-C", str(ROOT), "merge-base", "--is-ancestor", run["commit"], "HEAD"]
-        assert subprocess.run(words, check=False).returncode == 0
+        for older, newer in ((run["commit"], guarded_since()), (guarded_since(), "HEAD")):
+            words = ["git", "-C", str(ROOT), "merge-base", "--is-ancestor", older, newer]
+            assert subprocess.run(words, check=False).returncode == 0
+
+
+def test_a_green_run_moves_the_commit_from_which_changes_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("last_run.FILE", tmp_path / "full.json")
+    whole = {"date": "2026-01-02", "commit": "a" * 40, "failed": []}
+    (tmp_path / "full.json").write_text(json.dumps(whole))
+    monkeypatch.setattr("last_run._git", lambda *_: "b" * 40)
+    assert guarded_since() == "a" * 40
+    keep_guarded()
+    assert guarded_since() == "b" * 40
+    assert last_run() | {"guarded": None} == whole | {"guarded": None}
 
 
 def test_few_tests_are_in_quarantine_and_none_for_long() -> None:
@@ -113,11 +126,13 @@ def test_parts_of_the_program_that_changed_are_named_with_a_file() -> None:
 
 
 def test_a_part_that_changed_since_a_commit_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tiers.changed_files", lambda since: ["README.md", "pyproject.toml"] if since else [])
+    changed = ["README.md", "pyproject.toml", "tests/cli/test_sweep.py"]
+    monkeypatch.setattr("tiers.changed_files", lambda since: changed if since else [])
     changed_parts.cache_clear()
     try:
         assert changed_parts("a commit") == {"packaging": "pyproject.toml"}
         assert is_due(TESTS / "e2e" / "packaging" / "test_wheel.py", "a commit")
+        assert is_due(TESTS / "cli" / "test_sweep.py", "a commit")
         assert not is_due(TESTS / "e2e" / "plugins" / "test_ray_plugin.py", "a commit")
     finally:
         changed_parts.cache_clear()

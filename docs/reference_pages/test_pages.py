@@ -53,6 +53,9 @@ def _result() -> list[str]:
         f"{last['date']}, commit `{last['commit'][:8]}`, {last['minutes']:.0f} minutes:",
         table(("tier", *outcomes), rows),
     ]
+    if later := last.get("guarded"):
+        when = f"{later['date']}, commit `{later['commit'][:8]}`"
+        parts.append(f"`.ci/run` has tested what changed until {when}: green.")
     if last["failed"]:
         parts += ["These failed:", "\n".join(f"- `{name}`" for name in last["failed"])]
     return parts

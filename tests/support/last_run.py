@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -25,6 +26,10 @@ def _git(*words: str) -> str:
         ["git", "-C", str(ROOT), *words], capture_output=True, text=True, encoding="utf-8", check=True
     )
     return done.stdout.strip()
+
+
+def _now() -> dict[str, str]:
+    return {"date": datetime.now(UTC).date().isoformat(), "commit": _git("rev-parse", "HEAD")}
 
 
 @dataclass(eq=False)
@@ -51,8 +56,7 @@ class Recorder:
     def result(self) -> Mapping[str, Any]:
         """Date, commit, counts by tier, minutes and the tests that failed."""
         return {
-            "date": datetime.now(UTC).date().isoformat(),
-            "commit": _git("rev-parse", "HEAD"),
+            **_now(),
             "minutes": round((time.monotonic() - self.begun) / 60, 1),
             "counts": {tier: dict(sorted(counts.items())) for tier, counts in self.counts.items()},
             "failed": sorted(self.failed),
@@ -67,3 +71,24 @@ class Recorder:
 def last_run() -> dict[str, Any]:
     """What the file holds."""
     return json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def guarded_since() -> str:
+    """The commit from which changes count: that of the last whole run, or of a green `.ci/run` since then.
+
+    Such a run has tested every part that had changed until then. So the next one need look no further back.
+    """
+    last = last_run()
+    return (last.get("guarded") or last)["commit"]
+
+
+def keep_guarded() -> None:
+    """Note that the tests of all parts that changed since the noted commit are green at this one."""
+    FILE.write_text(json.dumps(last_run() | {"guarded": _now()}, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["keep"]:
+        keep_guarded()
+    else:
+        print(guarded_since())

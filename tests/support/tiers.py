@@ -1,7 +1,7 @@
 """Three tiers of tests: `quick` (no marker), `push` (in `.ci/run` besides) and `full` (before a version is cut).
 
 The README's second command runs `quick`. `-m push` and `-m full` run the others; `-m ""` runs all. A run with
-`--since COMMIT` counts tests of `full` as `push` if they guard a part of the program of which a file has changed since.
+`--since COMMIT` counts tests of `full` as `push` if their own file has changed since, or one of a part that they guard.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "exports to harnesses": (("benchbuilder/publishing/harnesses/",), ("publishing/test_export_runs.py",)),
     "explorer": (("benchbuilder/explorer/", "benchbuilder/web/"), ("explorer/", "e2e/browser")),
-    "plugins": (("plugins/",), ("e2e/plugins",)),
+    "Ray's plugin": (("plugins/benchbuilder-ray/",), ("e2e/plugins/test_ray_plugin.py",)),
+    "CMHE's plugin": (("plugins/benchbuilder-cmhe/",), ("e2e/plugins/test_cmhe_plugin.py",)),
     "extras": (("benchbuilder/core/extras.py",), ("cli/test_base_install.py",)),
     "packaging": (("pyproject.toml", ".gitattributes"), ("e2e/packaging",)),
     "pages": (("benchbuilder/web/", "benchbuilder/annotation/app/"), ("e2e/browser",)),
@@ -139,8 +140,9 @@ def changed_parts(since: str) -> dict[str, str]:
 
 
 def is_due(path: Path, since: str) -> bool:
-    """Whether the tests of this file that are in `full` guard a part that has changed."""
-    return any(place(path).startswith(PARTS[part][1]) for part in changed_parts(since))
+    """Whether this file, or a part that its tests in `full` guard, has changed."""
+    guarded = any(place(path).startswith(PARTS[part][1]) for part in changed_parts(since))
+    return guarded or f"tests/{place(path)}" in changed_files(since)
 
 
 def mark(item: pytest.Item, since: str = "") -> None:
