@@ -6,7 +6,7 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ def graph_next(manifests: Mapping[str, Manifest]) -> str:
             lost = Counter[str]()
             for _, outcome, reason, n in manifest.counts:
                 lost[reason] += n if outcome == "dropped" else 0
-            ways = (f"{setting} ({gain}{f'; {why.lower()}' if why else ''})" for setting, (gain, why) in gains.items())
+            ways = (f"{setting} ({gain}; {why[0].lower()}{why[1:]})" for setting, (gain, why) in gains.items())
             reasons = " and ".join(reason for reason, _ in lost.most_common(2))
             return f"{name} loses the facts to {reasons}; next: give this command again with {' or '.join(ways)}"
     return ""
@@ -143,14 +143,12 @@ def _share(part: int, whole: int) -> str:
 
 def _more(step: str, tried: Mapping[str, Any] | None) -> str:
     """What other settings would bring, by the facts on which they were tried."""
-    gains = dict(_gains(step, tried))
-    presets = ", ".join(f"{setting} {gain}" for setting, (gain, why) in gains.items() if not why)
-    others = (f". {why}, {setting} {gain}" for setting, (gain, why) in gains.items() if why)
-    return (f". With people's votes on them, {presets}" if presets else "") + "".join(others)
+    ways = groupby(_gains(step, tried), key=lambda found: found[1][1])
+    return "".join(f". {why}, {', '.join(f'{setting} {gain}' for setting, (gain, _) in same)}" for why, same in ways)
 
 
 def _gains(step: str, tried: Mapping[str, Any] | None) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Each setting that brings facts back, how many, and on what condition; presets need people's votes."""
+    """Each setting that brings facts back, how many, and on what condition."""
     if not tried:
         return
     exchanged: dict[str, int] = tried["exchanged"]
@@ -168,4 +166,4 @@ def _gains(step: str, tried: Mapping[str, Any] | None) -> Iterator[tuple[str, tu
             setting = " ".join(f"steps.{step}.relations.{listed}=[]" for listed in tried["lists"])
             yield setting, (gain, "If every end that the graph does not list is wrong")
         else:
-            yield f"swap={name}", (gain, "")
+            yield f"swap={name}", (gain, "With people's votes on them")

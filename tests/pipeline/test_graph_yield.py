@@ -68,8 +68,9 @@ def test_a_graph_that_yields_nothing_ends_in_the_reason_and_in_settings_that_wer
                     rows=0, presets=presets)  # fmt: skip
     listed = """'steps.swap.relations.functional=["产地","x'"'"'y"]'"""
     assert graph_next({"swap": swap}) == (
-        "swap loses the facts to near_known and kin_has_it; next: give this command again with swap=balanced (32 more) "
-        f"or swap=loose (60 more) or {listed} (58 more; if a concept has only one right end in these relations)"
+        "swap loses the facts to near_known and kin_has_it; next: give this command again with "
+        "swap=balanced (32 more; with people's votes on them) or swap=loose (60 more; with people's votes on them) or "
+        f"{listed} (58 more; if a concept has only one right end in these relations)"
     )
     assert lines(swap)[0].endswith(f". If a concept has only one right end in these relations, {listed} 58 more")
     unlisted: dict[str, Any] = {
