@@ -31,7 +31,7 @@ from explorer_items import grow_step
 
 from benchbuilder.config import LoadedRecipe, load_recipe
 from benchbuilder.core import create_from_spec
-from benchbuilder.evaluation import Analysis, analysis_texts, plan_evaluation, write_analysis
+from benchbuilder.evaluation import Analysis, plan_evaluation, write_analysis
 from benchbuilder.evaluation.analysis.read_answers import answered_items, evaluated_items
 from benchbuilder.evaluation.analysis.run import SECTIONS
 from benchbuilder.evaluation.analysis.section import AnalysisSettings
@@ -154,7 +154,7 @@ def analysed(_: str, loaded: LoadedRecipe, evaluation: Evaluation, place: Path) 
     answered = answered_items(evaluation, Store(place.parent / "large"), spec.scores)
     sections = {name: make(answered, AnalysisSettings(spec, loaded.recipe.seed)) for name, make in SECTIONS.items()}
     found = Analysis(loaded, "large", place, answered, sections, evaluated_items(evaluation), {})
-    return write_analysis(found, analysis_texts(loaded.recipe))
+    return write_analysis(found)
 
 
 def line(name: str, folder: Path, item: str) -> str:

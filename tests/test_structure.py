@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import pkgutil
 import re
 import tomllib
 from collections import Counter, defaultdict
@@ -153,6 +154,17 @@ def test_plugins_import_few_modules_of_the_program() -> None:
             elif isinstance(node, ast.Import):
                 modules |= {alias.name for alias in node.names if alias.name.startswith("benchbuilder.")}
     assert 0 < len(modules) <= MODULES_OF_PLUGINS
+
+
+def test_scripts_beside_the_program_import_names_that_it_has() -> None:
+    gone = []
+    for path in (*(ROOT / "performance").glob("*.py"), *(ROOT / "docs").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "benchbuilder":
+                module = importlib.import_module(node.module or "")
+                names = {*dir(module), *(found.name for found in pkgutil.iter_modules(getattr(module, "__path__", ())))}
+                gone += [f"{path.name}: {name.name}" for name in node.names if name.name not in names]
+    assert gone == []
 
 
 def test_a_test_file_has_a_name_of_its_own() -> None:
