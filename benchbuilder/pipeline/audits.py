@@ -28,8 +28,8 @@ class Auditor(Protocol):
         """Its version."""
         ...
 
-    def audit_build(self, finished: FinishedBuild) -> AuditResult:
-        """What it finds."""
+    def audit_build(self, finished: FinishedBuild, kept: Path) -> AuditResult:
+        """What it finds; what it measures it may keep in the file `kept`, for its next audit of the same build."""
         ...
 
 
@@ -58,7 +58,7 @@ class AuditKeeper:
         key, path = self._key(recipe, manifests), self.folder / f"{task or 'benchmark'}.json"
         if (kept := _kept_result(path, key)) is not None:
             return kept
-        result = self.auditor.audit_build(finished())
+        result = self.auditor.audit_build(finished(), path.with_suffix(".parquet"))
         self.folder.mkdir(parents=True, exist_ok=True)
         data = {"key": key, "result": result.model_dump(mode="json")}
         write_atomically(path, seal_json(data), sync=False)

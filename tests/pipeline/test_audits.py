@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from engine_bench import Bench, Quiet
 
@@ -17,7 +18,7 @@ class CountingAuditor:
     version: int = 1
     asked: list[int] = field(default_factory=list[int])
 
-    def audit_build(self, finished: FinishedBuild) -> AuditResult:
+    def audit_build(self, finished: FinishedBuild, kept: Path) -> AuditResult:
         rows = len(finished.tables[finished.items])
         self.asked.append(rows)
         return AuditResult(kind="items", items=rows, families=rows, whole=rows, limit=0.05, permutations=99)

@@ -14,6 +14,7 @@ from benchbuilder.config import AllowedLeak, AuditSpec, read_kind_spec
 from benchbuilder.core import BUILT_IN_KINDS, Item, LengthUnit, create_from_spec
 from benchbuilder.evaluation.audit.features import Integers, Reals, ViewFeatures
 from benchbuilder.evaluation.audit.findings import AuditCheck, AuditFinding, AuditSettings, Target, WordFinding
+from benchbuilder.evaluation.audit.kept_measures import KeptMeasures
 from benchbuilder.evaluation.audit.run_checks import run_boosted_checks, run_checks
 from benchbuilder.evaluation.audit.subjects import AuditedBenchmark, benchmark_of_build, benchmark_of_items
 from benchbuilder.evaluation.audit.targets import (
@@ -41,17 +42,17 @@ class BenchmarkAuditor:
     def __init__(self, spec: AuditSpec, seed: int, workers: int = 1) -> None:
         self.spec, self.seed, self.workers = spec, seed, workers
 
-    def audit_build(self, finished: FinishedBuild) -> AuditResult:
-        """The result for a finished build."""
+    def audit_build(self, finished: FinishedBuild, kept: KeptMeasures | None = None) -> AuditResult:
+        """The result for a finished build; `kept` is what its last audit measured."""
         return self.audit_benchmark(
-            benchmark_of_build(finished, self.spec.most_items, self.seed, group=self.spec.group)
+            benchmark_of_build(finished, self.spec.most_items, self.seed, group=self.spec.group), kept
         )
 
     def audit_items(self, items: Sequence[Item[Any]]) -> AuditResult:
         """The result for items of which nothing else is known."""
         return self.audit_benchmark(benchmark_of_items(items, self.spec.most_items, self.seed, group=self.spec.group))
 
-    def audit_benchmark(self, benchmark: AuditedBenchmark) -> AuditResult:
+    def audit_benchmark(self, benchmark: AuditedBenchmark, kept: KeptMeasures | None = None) -> AuditResult:
         """The result for subjects that are known already."""
         spec, views, context = self.spec, audit_views(self.spec), self._context(benchmark)
         shown = benchmark.paragraphs_shown if spec.paragraphs_shown is None else spec.paragraphs_shown
@@ -65,7 +66,7 @@ class BenchmarkAuditor:
         for target in targets:
             checks += target.checks(views, context, paragraphs_shown=shown)
         boosted = {name for name, view in views.items() if view.boosted}
-        findings = run_checks([check for check in checks if check.view not in boosted], settings, self.workers)
+        findings = run_checks([check for check in checks if check.view not in boosted], settings, self.workers, kept)
         findings += run_boosted_checks([check for check in checks if check.view in boosted], settings)
         made = [self._checked(finding) for finding in findings if finding.score is not None]
         words = [

@@ -114,8 +114,11 @@ class BuildAuditor:
     def __init__(self, spec: AuditSpec, seed: int, workers: int = 1) -> None:
         self.spec, self.seed, self.workers = spec, seed, workers
 
-    def audit_build(self, finished: FinishedBuild) -> AuditResult:
-        """The result for a finished build."""
+    def audit_build(self, finished: FinishedBuild, kept: Path) -> AuditResult:
+        """The result for a finished build; checks that see what they saw before are as the file `kept` has them."""
         from benchbuilder.evaluation.audit.auditor import BenchmarkAuditor
+        from benchbuilder.evaluation.audit.kept_measures import KeptMeasures
 
-        return BenchmarkAuditor(self.spec, self.seed, self.workers).audit_build(finished)
+        return BenchmarkAuditor(self.spec, self.seed, self.workers).audit_build(
+            finished, KeptMeasures(kept, self.version)
+        )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
+from functools import cached_property, lru_cache
 from itertools import groupby
 from math import erfc, sqrt
 from typing import Any
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from benchbuilder.evaluation.audit.estimator import HeldOutRidge, fold_numbers
 from benchbuilder.evaluation.audit.features import Integers, Reals
 from benchbuilder.evaluation.audit.findings import FEWEST_FAMILIES, AuditCheck, AuditFinding, AuditSettings, AuditWord
+from benchbuilder.evaluation.audit.kept_measures import KeptMeasures, MeasuredCheck, digest_of
 
 Z_SEEN = 1.6449 + 0.8416
 """Quantiles of .95 (the level) and of .80 (how often the leak would be seen)."""
@@ -26,43 +27,53 @@ _BYTES, _MOST_BYTES = 24, 500_000_000
 """Memory of a check for each item and permutation, and that of all checks that run at the same time."""
 
 
-@dataclass(frozen=True)
-class _MeasuredCheck:
-    observed: float
-    permuted: Reals
-    finding: AuditFinding
-
-    def seen_by(self, check: AuditCheck) -> _MeasuredCheck:
-        """The same for a check that differs in nothing but its view."""
-        return replace(self, finding=replace(self.finding, view=check.view, gates=check.gates))
-
-
 class _CheckedItems:
     """The items of a target in a scope, by id: what all views of them share."""
 
     def __init__(self, check: AuditCheck, draws: PermutationDraws, settings: AuditSettings) -> None:
+        self._target, self._signed, self._draws, self._settings = check.target, check.features.signed, draws, settings
         self.order = np.argsort(np.asarray(check.ids, np.str_), kind="stable")
-        self.names, codes = np.unique(np.asarray(check.families, np.str_), return_inverse=True)
+        names, codes = np.unique(np.asarray(check.families, np.str_), return_inverse=True)
+        self.names = [str(name) for name in names]
         self.codes: Integers = codes[self.order].astype(np.int64)
-        self.folds = [
-            fold_numbers(self.codes, settings.folds, settings.seed, number) for number in range(settings.repetitions)
-        ]
-        names = [str(name) for name in self.names]
-        if check.features.signed:
-            self.labels = np.ones(len(self.order), np.int8)
-            self.permuted = draws.sides(self.codes, names)
-        else:
-            self.labels = np.asarray(check.labels, np.int8)[self.order]
-            self.permuted = draws.labels(check.target, self.labels, self.codes, names)
+        ones = np.ones(len(self.order), np.int8)
+        self.labels = ones if self._signed else np.asarray(check.labels, np.int8)[self.order]
+        drawn = (
+            draws.digest,
+            settings.seed,
+            settings.permutations,
+            settings.samples,
+            settings.folds,
+            settings.repetitions,
+        )
+        self.digest = digest_of(drawn, self._target, self._signed, self.names, self.codes, self.labels)
+
+    @cached_property
+    def folds(self) -> list[Integers]:
+        """The fold of each item, for each repetition."""
+        made = self._settings
+        return [fold_numbers(self.codes, made.folds, made.seed, number) for number in range(made.repetitions)]
+
+    @cached_property
+    def permuted(self) -> Labels:
+        """The labels in columns, one per permutation."""
+        if self._signed:
+            return self._draws.sides(self.codes, self.names)
+        return self._draws.labels(self._target, self.labels, self.codes, self.names)
 
 
-def run_checks(checks: Sequence[AuditCheck], settings: AuditSettings, workers: int = 1) -> list[AuditFinding]:
+def run_checks(
+    checks: Sequence[AuditCheck], settings: AuditSettings, workers: int = 1, kept: KeptMeasures | None = None
+) -> list[AuditFinding]:
     """One finding per check, in their order, up to `workers` at a time.
 
-    Neither the order of checks nor that of items changes a finding, nor do more workers.
+    Neither the order of checks nor that of items changes a finding, nor do more workers. What `kept` knows by the rows,
+    labels and families that a check sees is not measured again: the permutations depend on the names of all families,
+    so they are part of that.
     """
+    kept = kept or KeptMeasures()
     findings: dict[int, AuditFinding] = {}
-    measured: dict[int, _MeasuredCheck] = {}
+    measured: dict[int, MeasuredCheck] = {}
     for place, check in enumerate(checks):
         why = why_not_measured(check)
         if why:
@@ -72,7 +83,8 @@ def run_checks(checks: Sequence[AuditCheck], settings: AuditSettings, workers: i
     )
     with _one_thread():
         for places in _by_scope(checks, [place for place in range(len(checks)) if place not in findings]):
-            measured |= _measure_scope({place: checks[place] for place in places}, draws, settings, workers)
+            measured |= _measure_scope({place: checks[place] for place in places}, draws, settings, workers, kept)
+    kept.save()
     order = sorted(measured)
     together = family_p_values(
         np.array([measured[place].observed for place in order]),
@@ -124,8 +136,8 @@ def _by_scope(checks: Sequence[AuditCheck], places: Sequence[int]) -> Iterator[l
 
 
 def _measure_scope(
-    checks: dict[int, AuditCheck], draws: PermutationDraws, settings: AuditSettings, workers: int
-) -> dict[int, _MeasuredCheck]:
+    checks: dict[int, AuditCheck], draws: PermutationDraws, settings: AuditSettings, workers: int, kept: KeptMeasures
+) -> dict[int, MeasuredCheck]:
     """Checks of equal items share permutations; those of equal features and families share a solver too.
 
     Checks of equal items and features are one check under several names.
@@ -140,14 +152,16 @@ def _measure_scope(
             shared[key] = _CheckedItems(check, draws, settings)
         items[place] = shared[key]
 
-    def measure(places: list[int]) -> list[tuple[int, _MeasuredCheck]]:
-        first = places[0]
-        ridge = HeldOutRidge(checks[first].features.take(items[first].order), items[first].codes)
-        known: dict[_CheckedItems, _MeasuredCheck] = {}
+    def measure(places: list[int]) -> list[tuple[int, MeasuredCheck]]:
+        shown, ridge = checks[places[0]].features.take(items[places[0]].order), None
+        seen, found = shown.key(), list[tuple[int, MeasuredCheck]]()
         for place in places:
-            if items[place] not in known:
-                known[items[place]] = _measure(checks[place], items[place], ridge, settings)
-        return [(place, known[items[place]].seen_by(checks[place])) for place in places]
+            key = digest_of(seen, shown.one_hot, items[place].digest)
+            if (known := kept.find(key)) is None:
+                ridge = ridge or HeldOutRidge(shown, items[place].codes)
+                known = kept.keep(key, _measure(checks[place], items[place], ridge, settings))
+            found.append((place, replace(known, finding=_of(checks[place], known.finding))))
+        return found
 
     size = max(len(check.ids) for check in checks.values()) * settings.permutations * _BYTES
     at_once = max(1, min(workers, _MOST_BYTES // max(size, 1)))
@@ -155,7 +169,12 @@ def _measure_scope(
         return dict(found for group in pool.map(measure, same.values()) for found in group)
 
 
-def _measure(check: AuditCheck, items: _CheckedItems, ridge: HeldOutRidge, settings: AuditSettings) -> _MeasuredCheck:
+def _of(check: AuditCheck, finding: AuditFinding) -> AuditFinding:
+    """The finding of a check that sees the same."""
+    return replace(finding, target=check.target, view=check.view, scope=check.scope, gates=check.gates)
+
+
+def _measure(check: AuditCheck, items: _CheckedItems, ridge: HeldOutRidge, settings: AuditSettings) -> MeasuredCheck:
     scores, first = ridge.guess(np.column_stack([items.labels, items.permuted]), items.folds[0])
     observed, permuted = float(scores[0]), scores[1:]
     hits = [first, *(ridge.guess(items.labels[:, None], folds)[1] for folds in items.folds[1:])]
@@ -179,7 +198,7 @@ def _measure(check: AuditCheck, items: _CheckedItems, ridge: HeldOutRidge, setti
         word="cannot tell",
         gates=check.gates,
     )
-    return _MeasuredCheck(observed, permuted, finding)
+    return MeasuredCheck(observed, permuted, finding)
 
 
 def _balanced(hits: Reals, labels: Labels) -> float:
@@ -224,10 +243,10 @@ class PermutationDraws:
 
     def __init__(self, families: Sequence[str], permutations: int, seed: int) -> None:
         self._names = sorted(set(families))
+        self.digest = digest_of(self._names)
         self._row = {name: row for row, name in enumerate(self._names)}
         self._seed = seed
         self.permutations = permutations
-        self._turning = self._numbers(0)
         self._exchanging: dict[str, NDArray[np.float32]] = {}
 
     def labels(self, target: str, labels: Labels, codes: Integers, names: Sequence[str]) -> Labels:
@@ -254,6 +273,10 @@ class PermutationDraws:
             random = np.random.default_rng([self._seed, 2, crc32(target.encode()), self._row[names[int(family)]]])
             drawn[own] = _exchange(labels[own], random.random((len(own), self.permutations), np.float32))
         return drawn
+
+    @cached_property
+    def _turning(self) -> NDArray[np.float32]:
+        return self._numbers(0)
 
     def _numbers(self, stream: int) -> NDArray[np.float32]:
         return np.random.default_rng([self._seed, 1, stream]).random((len(self._names), self.permutations), np.float32)
