@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchbuilder import __version__
-from benchbuilder.core import write_atomically
+from benchbuilder.core import DataError, read_given_file, write_atomically
 from benchbuilder.evaluation.audit.features import Reals
 from benchbuilder.evaluation.audit.findings import AuditFinding
 
@@ -44,13 +44,13 @@ class KeptMeasures:
         if self.file is None or not self.file.exists():
             return
         try:
-            rows = pq.read_table(self.file, page_checksum_verification=True)
+            rows = pq.read_table(pa.BufferReader(read_given_file(self.file)), page_checksum_verification=True)
             if (rows.schema.metadata or {}).get(b"written_by") == self._written_by:
                 for key, observed, permuted, finding in zip(*(rows[name] for name in _COLUMNS), strict=True):
                     found = AuditFinding(**json.loads(finding.as_py()))
                     scores: Reals = permuted.values.to_numpy(zero_copy_only=False)
                     self._known[key.as_py()] = MeasuredCheck(observed.as_py(), scores, found)
-        except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
+        except (DataError, pa.ArrowException, OSError, KeyError, TypeError, ValueError):
             self._known = {}
 
     @property
