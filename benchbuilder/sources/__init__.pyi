@@ -6,6 +6,7 @@ from .base import unpack_units as unpack_units
 from .columnar.columns import BLOCK_BYTES as BLOCK_BYTES
 from .formats.cleaning import list_separator as list_separator
 from .formats.delimited import TableDialect as TableDialect
+from .formats.delimited import delimited_cells as delimited_cells
 from .formats.delimited import delimited_names as delimited_names
 from .formats.delimited import delimited_rows as delimited_rows
 from .formats.files import SourceFile as SourceFile

@@ -357,7 +357,9 @@ class RowSource(UnitSource[T]):
         spec, comma = self.spec, table_format == "csv"
         quoting = comma if spec.quoting is None else spec.quoting
         delimiter = spec.delimiter or ("," if comma else "\t")
-        return TableDialect(self.key("path"), spec.encoding, delimiter, quoting, spec.header, spec.width)
+        return TableDialect(
+            self.key("path"), spec.encoding, delimiter, quoting, bool(spec.header), spec.width, int(spec.header) or 1
+        )
 
     def column_batches(self, source_file: SourceFile) -> Iterator[ColumnBatch]:
         """The cells of one file by column, after a check of its head."""
@@ -397,7 +399,7 @@ def _sheet_rows(path: Path, name: str, dialect: TableDialect, sheet: str, least:
         with open_worksheet(path, sheet) as rows:
             width = 0
             for number, cells in enumerate(rows, 1):
-                if any(cells):
+                if any(cells) and number >= dialect.first:
                     width = width or max(_filled(cells), least, dialect.width or 0)
                     unclear = {place: cell.why for place, cell in enumerate(cells) if isinstance(cell, UnclearCell)}
                     yield RowCells(number, [*cells, *[""] * (width - len(cells))][:width], unclear=unclear)

@@ -164,6 +164,26 @@ def test_every_line_has_one_fate(write, read_source, cells):
 DOSES = {"as": "table", "head": "Drug", "relations": {"Max. dose": "max_dose", "Route": "route"}}
 
 
+@pytest.mark.parametrize("name", ["kg.csv", "kg.tsv", "kg.xlsx"])
+def test_a_table_begins_on_the_line_of_its_header(name, write, read_source):
+    table = [("Astronomy, a graph", "", ""), ("", "", ""), ("h", "r", "t"), ("Io", "orbits", "Jupiter"),
+             ("Titan", "orbits", "Saturn"), ("Io", "orbits", "Jupiter")]  # fmt: skip
+    mark = "\t" if name.endswith("tsv") else ","
+    path = write(
+        name,
+        "\n".join(mark.join(f'"{cell}"' if "," in cell and mark == "," else cell for cell in row) for row in table),
+    )
+    if name.endswith("xlsx"):
+        book = openpyxl.Workbook()
+        for row in table:
+            book.active.append([cell or None for cell in row])
+        book.save(path)
+    spec = {"path": path, "columns": {"head": "h", "relation": "r", "tail": "t"}}
+    result = read_source("triples", header=3, **spec)
+    assert [(row.origin.line, row.payload.head) for row in result.rows] == [(4, "Io"), (5, "Titan")]
+    assert result.dropped() == [(6, "duplicate")]
+
+
 @pytest.mark.parametrize("name", ["doses.csv", "doses.json", "doses.parquet", "doses.xlsx"])
 def test_a_table_with_an_entity_per_row_becomes_triples(write, read_source, name):
     table = [("Drug", "Max. dose", "Note", "Route"), ("aspirin", "4 g", "x", "oral"), ("heparin", "", "", "iv"),

@@ -104,7 +104,7 @@ def cut_up(monkeypatch):
     ends=st.lists(st.sampled_from(["\n", "\n", "\r\n", "\n\n", "\n  \n", "\r", "\r\r\n"]), min_size=12, max_size=12),
     last=st.booleans(),
     mark=st.booleans(),
-    header=st.booleans(),
+    header=st.sampled_from([False, True, 2, 5]),
     width=st.sampled_from([None, 3, 4]),
     separator=st.sampled_from(["", "@@", "@", "病"]),
 )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.authoring.starter.sample import Reading, encoding_settings, preamble_records
+from benchbuilder.authoring.starter.sample import Reading, encoding_settings
 from benchbuilder.core import read_given_file
 
 _GIFT = re.compile(r"(?<!\\)\{[^{}]*(?<!\\)=[^{}]*\}")
@@ -89,11 +89,4 @@ def _sort(answers: str | None) -> str:
     return "of another type" if _ANSWER.search(answers) else "numeric or essay"
 
 
-def _sheet(path: Path, reading: Reading) -> ConvertedFile | None:
-    """The rows of a worksheet below a preamble, as quiz programs write it."""
-    records = preamble_records(path, reading.sheet)
-    note = f"{len(records)} rows below the head of the worksheet, written as JSON Lines"
-    return ConvertedFile(records, note) if records else None
-
-
-_FORMATS = {".gift": _gift, ".txt": _gift, ".xlsx": _sheet}
+_FORMATS = {".gift": _gift, ".txt": _gift}

@@ -208,6 +208,8 @@ def _read_part(path: Path, name: str, told: Mapping[str, list[str]], reading: Re
     columns = [*_used(layout), *([] if evidence is None else [evidence])]
     texts = [text for column in columns for text in _texts(cells.get(column, ()))]
     notes = [] if converted is None else [converted.note]
+    if (header := found.settings.get("header", True)) > 1:
+        notes.append(f"the columns are named on line {header}; left out: what stands above")
     if blank := found.blank_lines():
         lines = f"line{'s' * (len(blank) > 1)} {_some(blank)}"
         notes.append(f"{count_phrase(len(blank), 'blank row')}, which a build drops: {lines}")

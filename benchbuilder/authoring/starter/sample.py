@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -20,7 +20,7 @@ from benchbuilder.sources import (
     TABLE_SUFFIXES,
     RawRow,
     TableDialect,
-    delimited_names,
+    delimited_cells,
     delimited_rows,
     is_json_lines,
     likely_encodings,
@@ -30,6 +30,8 @@ ROWS = 300
 """So many records tell what a file holds."""
 _LARGEST = 200_000_000
 _MOSTLY = 0.9
+_MOST_ABOVE = 12
+"""Among so many lines a table begins."""
 _NAMES = re.compile(
     r"(?i)question|answer|option|choice|claim|label|statement|premise|hypothesis|passage|context|text|title|sentence|"
     r"verdict|veracity|rating|head|tail|subject|object|relation|predicate|source|target|type|category|\bid\b|_id$|^id|"
@@ -108,8 +110,7 @@ def read_sample(path: Path, reading: Reading) -> FileSample:
     if form == "parquet":
         return FileSample(_parquet(path, reading.most))
     if form == "xlsx":
-        sheet = {"sheet": reading.sheet} if reading.sheet else {}
-        return _with_header(_sheet(path, reading), sheet, reading)
+        return _with_header(*_sheet(path, reading), {"sheet": reading.sheet} if reading.sheet else {}, reading)
     settings = encoding_settings(path, reading)
     encoding = str(settings.get("encoding", "utf-8"))
     start = read_given_file(path)[:4096].decode(encoding, errors="ignore").lstrip("\ufeff \t\r\n")[:1]
@@ -124,14 +125,6 @@ def is_running_text(path: Path, reading: Reading) -> bool:
         read_sample(path, reading)
         return False
     return True
-
-
-def preamble_records(path: Path, sheet: str) -> list[dict[str | int, Any]]:
-    """The records of a worksheet below lines that are no table, such as a title; none if it begins with its names."""
-    rows = _sheet(path, Reading(sheet=sheet, most=None))
-    at = next((n for n, row in enumerate(rows) if sum(map(bool, map(_NAMES.search, row))) > 2), 0)
-    names = [cell.strip() for cell in rows[at]] if at else []
-    return [{name: cell for name, cell in zip(names, row, strict=True) if name} for row in rows[at + 1 :] if names]
 
 
 def encoding_settings(path: Path, reading: Reading) -> dict[str, Any]:
@@ -181,70 +174,102 @@ def sheet_names(path: Path) -> list[str]:
     return [name for name, is_shown in names.items() if is_shown] if len(names) > 1 else [""]
 
 
-def _sheet(path: Path, reading: Reading) -> list[list[str]]:
+def _first_line(rows: Iterable[tuple[int, Sequence[str]]]) -> int:
+    """The line on which a table begins: 1, or that of the names of its columns below a title and other such lines.
+
+    A row that says what it names may stand below lines with fewer cells. Another one stands below lines of one cell:
+    it has three cells, or these lines have no separator.
+    """
+    first = [(line, cells, [cell for cell in cells if cell.strip()]) for line, cells in islice(rows, _MOST_ABOVE)]
+    named = [sum(len(cell) <= _LONGEST_NAME and bool(_NAMES.search(cell)) for cell in filled) for *_, filled in first]
+    if not first or named[0] > 1 or (first[0][2] and all(map(_NAMES.fullmatch, first[0][2]))):
+        return 1
+    wide = [max((len(filled) for *_, filled in first[:n]), default=0) for n in range(len(first))]
+    for (line, _, filled), names, above in zip(first, named, wide, strict=True):
+        if names > 2 and len(filled) > above:
+            return line
+    joined = max((len(cells) for _, cells, filled in first if len(filled) < 2), default=0)
+    at = next((n for n, (*_, filled) in enumerate(first) if len(filled) > 1), 0)
+    return first[at][0] if at and len(first[at][2]) > (1 if joined == 1 else 2) else 1
+
+
+def _sheet(path: Path, reading: Reading) -> tuple[list[list[str]], int]:
+    """The rows of a worksheet that are not empty, and the number of the first one."""
     with imports_of("xlsx", "a worksheet", instead="save it as CSV"):
         from benchbuilder.annotation import UnreadableWorkbookError, open_worksheet
     try:
         with open_worksheet(path, reading.sheet) as rows:
-            filled = [row for row in islice(rows, reading.most) if any(row)]
+            filled = [(number, row) for number, row in enumerate(islice(rows, reading.most), 1) if any(row)]
     except UnreadableWorkbookError as error:
         raise UnclearLayoutError(f"whether this is XLSX: {error}") from None
-    width = max(map(len, filled), default=0)
-    return [[*row, *[""] * (width - len(row))] for row in filled]
+    first = _first_line(filled)
+    table = [row for number, row in filled if number >= first]
+    width = max(map(len, table), default=0)
+    return [[*row, *[""] * (width - len(row))] for row in table], first
 
 
 def _table(path: Path, encoding: str, settings: Mapping[str, Any], form: str | None, reading: Reading) -> FileSample:
     """A delimited file; of the separators, that with which all rows have one width of several columns."""
     usual = {"csv": ",", "tsv": "\t"}.get(form or "", "")
-    fits: dict[str, tuple[bool, list[list[str]]]] = {}
+    fits: dict[str, tuple[TableDialect, list[list[str]]]] = {}
     for delimiter, quoting in product("\t|;,", (True, False)):
-        if delimiter not in fits and (rows := _rows(path, encoding, delimiter, quoting=quoting)):
-            fits[delimiter] = quoting, rows
-    width = max((len(rows[0]) for _, rows in fits.values()), default=0)
-    best = [delimiter for delimiter, (_, rows) in fits.items() if len(rows[0]) == width]
+        dialect = None if delimiter in fits else _dialect(path, encoding, delimiter, quoting=quoting)
+        if dialect is not None and (rows := _rows(path, dialect, ROWS)):
+            fits[delimiter] = dialect, rows
+    width = max((dialect.width or 0 for dialect, _ in fits.values()), default=0)
+    best = [delimiter for delimiter, (dialect, _) in fits.items() if dialect.width == width]
     if len(best) != 1:
         none = "with none do all rows have the same number of columns"
         raise UnclearLayoutError(f"the separator: {' or '.join(map(repr, best)) or none}")
     [delimiter] = best
-    quoting, rows = fits[delimiter]
+    dialect, rows = fits[delimiter]
     if reading.most is None:
-        rows = _rows(path, encoding, delimiter, quoting=quoting, most=None) or rows
+        rows = _rows(path, dialect, None) or rows
     given = dict(settings)
     if form not in ("csv", "tsv"):
         given["format"] = "delimited"
     if delimiter != (usual or "\t"):
         given["delimiter"] = delimiter
-    if quoting != (form == "csv") and b'"' in read_given_file(path):
-        given["quoting"] = quoting
-    sample = _with_header(rows, given, reading)
+    if dialect.quoting != (form == "csv") and b'"' in read_given_file(path):
+        given["quoting"] = dialect.quoting
+    sample = _with_header(rows, dialect.first, given, reading)
 
     def blank_lines() -> list[int]:
-        units = _units(path, encoding, delimiter, len(rows[0]), quoting=quoting)
-        return [unit.line for unit in units if not unit.reason and not any(map(str.strip, unit.values))]
+        return [unit.line for unit in _units(path, dialect) if not unit.reason and not any(map(str.strip, unit.values))]
 
     return FileSample(sample.records, sample.settings, blank_lines)
 
 
-def _units(path: Path, encoding: str, delimiter: str, width: int, *, quoting: bool) -> Iterator[RawRow]:
-    """All rows of a file, its first one, too, in `width` columns."""
-    plain = TableDialect("path", encoding, delimiter, quoting=quoting, header=False, width=width)
-    return delimited_rows(path, path.name, plain, list(range(width)))
+def _units(path: Path, dialect: TableDialect) -> Iterator[RawRow]:
+    """All rows of a table, its first one, too."""
+    return delimited_rows(path, path.name, dialect, list(range(dialect.width or 0)))
 
 
-def _rows(path: Path, encoding: str, delimiter: str, *, quoting: bool, most: int | None = ROWS) -> list[list[str]]:
-    """The first rows if nearly all have one width; none otherwise."""
-    dialect = TableDialect("path", encoding, delimiter, quoting=quoting, header=True, width=None)
+def _dialect(path: Path, encoding: str, delimiter: str, *, quoting: bool) -> TableDialect | None:
+    """How a file is split by this delimiter; ``None`` if its first row then has one cell or none."""
+    dialect = TableDialect("path", encoding, delimiter, quoting=quoting, header=False, width=None)
     try:
-        width = len(delimited_names(path, path.name, dialect))
-        units = list(islice(_units(path, encoding, delimiter, width, quoting=quoting), most))
+        heads = list(islice(delimited_cells(path, dialect), _MOST_ABOVE))
+    except DataError:
+        return None
+    first = _first_line((row.line, row.cells) for row in heads)
+    width = next((len(row.cells) for row in heads if row.line >= first), 0)
+    return replace(dialect, width=width, first=first) if width > 1 else None
+
+
+def _rows(path: Path, dialect: TableDialect, most: int | None) -> list[list[str]]:
+    """The first rows if nearly all have one width; none otherwise."""
+    try:
+        units = list(islice(_units(path, dialect), most))
     except DataError:
         return []
     rows = [[str(value).strip() for value in unit.values] for unit in units if not unit.reason]
-    return rows if width > 1 and len(rows) >= _MOSTLY * len(units) else []
+    return rows if len(rows) >= _MOSTLY * len(units) else []
 
 
-def _with_header(rows: Sequence[Sequence[str]], settings: Mapping[str, Any], reading: Reading) -> FileSample:
-    """The records of a table, whose first row has names, or is a record like the others."""
+def _with_header(rows: Sequence[Sequence[str]], line: int, settings: Mapping[str, Any], reading: Reading) -> FileSample:
+    """The records of a table from this line on, whose first row has names, or is a record like the others."""
+    settings = {**settings, "header": line} if line > 1 else settings
     if not rows:
         raise UnclearLayoutError("the file holds no rows")
     first, body = [cell.strip() for cell in rows[0]], rows[1:]
@@ -261,10 +286,11 @@ def _with_header(rows: Sequence[Sequence[str]], settings: Mapping[str, Any], rea
     if (named >= 2 or differs) and (not alike or (named >= 2 and all(told[n] == "key" for n in alike) and differs)):
         columns = [name if name and first.count(name) == 1 else n for n, name in enumerate(first)]
         return FileSample([dict(zip(columns, row, strict=True)) for row in body], settings)
-    if alike and not differs:
+    if alike and not differs and line == 1:
         more = {"header": False, "width": len(first)}
         return FileSample([dict(enumerate(row)) for row in rows], {**settings, **more})
-    raise UnclearLayoutError(f"whether the first line is a header: {' | '.join(first)[:80]}")
+    which = "the first line" if line == 1 else f"line {line}"
+    raise UnclearLayoutError(f"whether {which} is a header: {' | '.join(first)[:80]}")
 
 
 _LONGEST_NAME = 40

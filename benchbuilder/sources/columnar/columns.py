@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -22,9 +22,10 @@ from benchbuilder.sources.formats.delimited import (
     read_layout,
     select_columns,
     split_lines,
+    table_lines,
 )
 from benchbuilder.sources.formats.records import batch_rows, parquet_batches
-from benchbuilder.sources.formats.tables import Block, Column, RawRow, cell_text, decode_lines, read_blocks, read_lines
+from benchbuilder.sources.formats.tables import Block, Column, RawRow, TextLine, cell_text, decode_lines, read_blocks
 
 BLOCK_BYTES = 2_000_000
 """The approximate number of bytes that are read at once."""
@@ -63,9 +64,9 @@ def delimited_columns(path: Path, name: str, dialect: TableDialect, columns: Seq
     if dialect.quoting or codec not in _BY_BLOCK or set(dialect.delimiter) & {"\n", "\r"}:
         yield from row_columns(delimited_rows(path, name, dialect, columns), len(columns))
         return
-    rows = split_lines(_track_lines(path, dialect.encoding, last := [0]), dialect.delimiter)
+    rows = split_lines(_track_lines(table_lines(path, dialect), last := [0]), dialect.delimiter)
     layout = read_layout(rows, name, dialect, columns, path)
-    header_line = last[0] if dialect.header else 0
+    header_line = last[0] if dialect.header else dialect.first - 1
     for block in read_blocks(path, BLOCK_BYTES):
         for batch in _block_columns(block, codec, dialect, layout):
             start = int(np.searchsorted(batch.lines, header_line, side="right"))
@@ -128,9 +129,9 @@ def _is_text(column: Any) -> bool:
     return True
 
 
-def _track_lines(path: Path, encoding: str, last: list[int]) -> Iterator[Any]:
+def _track_lines(lines: Iterable[TextLine], last: list[int]) -> Iterator[Any]:
     """The lines of a file; `last` gets the number of the last one that was read."""
-    for line in read_lines(path, encoding):
+    for line in lines:
         last[0] = line.number
         yield line
 

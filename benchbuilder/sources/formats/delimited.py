@@ -6,6 +6,7 @@ import csv
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from benchbuilder.core import DataError
@@ -17,7 +18,7 @@ _MAX_CELL_CHARS = 1 << 27
 
 @dataclass(frozen=True)
 class TableDialect:
-    """How a delimited file is split into cells; `key` is its recipe key, for messages."""
+    """How a delimited file is split into cells, from the line `first` on; `key` is its recipe key, for messages."""
 
     key: str
     encoding: str
@@ -25,6 +26,7 @@ class TableDialect:
     quoting: bool
     header: bool
     width: int | None
+    first: int = 1
 
 
 @dataclass(slots=True)
@@ -60,13 +62,13 @@ class ColumnLayout:
 
 def delimited_rows(path: Path, name: str, dialect: TableDialect, columns: Sequence[Column]) -> Iterator[RawRow]:
     """The rows of a file. DataError if the header lacks a column; a row with another width is malformed."""
-    rows = _rows(path, dialect)
+    rows = delimited_cells(path, dialect)
     yield from select_columns(rows, read_layout(rows, name, dialect, columns, path))
 
 
 def delimited_names(path: Path, name: str, dialect: TableDialect) -> list[str]:
     """The names of the columns of a file; none without a header."""
-    return header_names(_rows(path, dialect), name, dialect, path)
+    return header_names(delimited_cells(path, dialect), name, dialect, path)
 
 
 def header_names(rows: Iterator[RowCells], name: str, dialect: TableDialect, path: Path | None = None) -> list[str]:
@@ -83,10 +85,16 @@ def read_layout(
     return ColumnLayout(places, dialect.width or (len(header) if header is not None else None))
 
 
-def _rows(path: Path, dialect: TableDialect) -> Iterator[RowCells]:
+def delimited_cells(path: Path, dialect: TableDialect) -> Iterator[RowCells]:
+    """The cells of each row of a file, of its header, too."""
     if dialect.quoting:
         return _quoted_rows(path, dialect)
-    return split_lines(read_lines(path, dialect.encoding), dialect.delimiter)
+    return split_lines(table_lines(path, dialect), dialect.delimiter)
+
+
+def table_lines(path: Path, dialect: TableDialect) -> Iterator[TextLine]:
+    """The lines of the table in a file."""
+    return islice(read_lines(path, dialect.encoding), dialect.first - 1, None)
 
 
 def select_columns(rows: Iterable[RowCells], layout: ColumnLayout) -> Iterator[RawRow]:
@@ -163,7 +171,7 @@ def _quoted_rows(path: Path, dialect: TableDialect) -> Iterator[RowCells]:
             f"{dialect.key}: cells in quotation marks cannot be split at {dialect.delimiter!r}", where=path.name,
             why="their delimiter must be one character", next="set quoting: false, or another delimiter",
         )  # fmt: skip
-    lines = read_lines(path, dialect.encoding)
+    lines = table_lines(path, dialect)
     taken: list[TextLine] = []
     again: deque[TextLine] = deque()
     width, doubted = dialect.width, 0

@@ -273,8 +273,9 @@ class TableSpec(SourceSpec):
     """Default: a comma in csv, a tab in tsv and delimited files."""
     quoting: bool | None = None
     """Whether quotation marks enclose cells (default in csv) or have no meaning."""
-    header: bool = True
-    """Whether the first line names the columns. Default: it does, unless all `columns` are numbers."""
+    header: bool | Annotated[int, Field(ge=1)] = True
+    """Whether the first line names the columns, or the number of the line that does: those above it are left out.
+    Default: the first one does, unless all `columns` are numbers."""
     width: Annotated[int, Field(ge=1)] | None = None
     """Number of columns of a valid row; default: that of the header, or else at least the requested columns."""
     sheet: str = ""

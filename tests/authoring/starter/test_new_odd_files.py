@@ -202,7 +202,11 @@ PREAMBLE: list[tuple[str, ...]] = [
         ({"Note": NOTE, "Fragen": [QUIZ[0], (), *QUIZ[1:]]}, {"sheet": "Fragen"}, "sheet Fragen; not read: Note"),
         ({"Fragen": QUIZ, "Note": NOTE, "More": []}, {"sheet": "Fragen"}, "sheet Fragen; not read: Note, More"),
         ({"Lists": QUIZ, "Fragen": QUIZ}, {"sheet": "Fragen"}, "sheet Fragen"),
-        ({"Note": NOTE, "Below a title": PREAMBLE}, {}, "sheet Below a title; not read: Note"),
+        (
+            {"Note": NOTE, "Below a title": PREAMBLE},
+            {"sheet": "Below a title", "header": 3},
+            "sheet Below a title; not read: Note",
+        ),
         ({"Facts": DRUGS, "Fragen": QUIZ}, {"sheet": "Fragen"}, "sheet Fragen; not read: Facts"),
     ],
 )
@@ -213,10 +217,30 @@ def test_the_worksheet_that_has_a_table_is_taken_and_told(
     assert (file.kind, file.layout.settings, file.notes[0]) == ("multiple_choice", settings, note)
 
 
-def test_all_rows_below_a_title_are_taken(tmp_path: Path) -> None:
-    rows = [(f"What is {n}?", f"a{n}", f"b{n}", f"c{n}", "ABC"[n % 3]) for n in range(400)]
-    [file] = read_data_files([workbook(tmp_path / "a.xlsx", {"Quiz": [*PREAMBLE[:3], *rows]})], None)
-    assert file.data.count(b"\n") == 400
+@pytest.mark.parametrize(
+    "above", [["Quiz of the ward"], ["Quiz of the ward;;;;", ";;;;"], ["# from the ward", "by;A. Nurse"]]
+)
+@pytest.mark.parametrize("names", ["question;option A;option B;option C;answer", "Satz;a;b;c;stimmt"])
+def test_a_table_below_a_title_is_read_from_its_names_on(above: list[str], names: str, tmp_path: Path) -> None:
+    rows = [f"What is {n}?;a{n};b{n};c{n};{'ABC'[n % 3]}" for n in range(40)]
+    path = tmp_path / "quiz.csv"
+    path.write_text("\n".join([*above, names, *rows, ";;;;"]) + "\n")
+    if len(above) == 2 and "Nurse" in above[1] and names.startswith("Satz"):
+        with pytest.raises(RecipeError):
+            read_data_files([str(path)], None)
+        return
+    [file] = read_data_files([str(path)], None)
+    line = len(above) + 1
+    assert (file.kind, file.layout.settings["header"]) == ("multiple_choice", line)
+    assert f"the columns are named on line {line}; left out: what stands above" in file.notes
+    assert f"1 blank row, which a build drops: line {line + 41}" in file.notes
+
+
+def test_a_first_row_with_few_names_is_no_title(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="among question, 1, 2, 3, 4"):
+        read(tmp_path, "a.csv", [("question", "", "", "", ""), *QUIZ[1:]])
+    indexed = [("", *QUIZ[0]), *((f"row-{n}", *row) for n, row in enumerate(QUIZ[1:]))]
+    assert "header" not in read(tmp_path, "b.csv", indexed).layout.settings
 
 
 def test_names_of_columns_that_somebody_says_tell_that_there_is_a_header(tmp_path: Path) -> None:
