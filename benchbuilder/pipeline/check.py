@@ -104,12 +104,11 @@ def examine_recipe(loaded: LoadedRecipe, *, sources: Collection[str] | None = No
     wrong_wiring = wiring.problems()
     findings.problems += [*_files(loaded, wired=not wrong_wiring), *wrong_wiring]
     if not findings.problems:  # so that a missing file is reported once
-        findings.problems += _models(loaded)
+        findings.problems += [*_models(loaded), *_unreachable_evidence(loaded)]
     own_warnings = (
         _new_language(loaded),
         _foreign_questions(loaded),
         _inherited_card(loaded),
-        _unreachable_evidence(loaded),
         _uncapped_cost(loaded),
         _missing_texts(loaded),
     )
@@ -249,7 +248,7 @@ def _foreign_questions(loaded: LoadedRecipe) -> Iterator[Problem]:
 
 
 def _unreachable_evidence(loaded: LoadedRecipe) -> Iterator[Problem]:
-    """A warning if more paragraphs must support an item than are retrieved for one: people would judge for nothing."""
+    """A fault if more paragraphs must support an item than are retrieved for one: people would judge for nothing."""
     recipe = loaded.recipe
     retrievers = [recipe.retriever, *(getattr(step, "retriever", None) for step in recipe.steps.values())]
     each = max((top for spec in retrievers if (top := getattr(spec, "top_k", None)) is not None), default=None)

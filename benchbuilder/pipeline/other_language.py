@@ -104,14 +104,15 @@ def guess_language(texts: Sequence[str]) -> tuple[str, str]:
 def option_in_language(roots: Sequence[RecipeRoot], option: str, language: str) -> str:
     """The option of ``annotation`` that is like `option` and asks in a language, else in English, else `option`.
 
-    A name such as ``app`` does not say the language; the title that people see shows it.
+    A name such as ``app`` does not say the language; the title and the labels that people see show it.
     """
     code = language.partition("-")[0]
     for name in (f"{option}_{code}", option, f"{option}_en"):
         places = (root.path / "annotation" / f"{name}.yaml" for root in roots)
         if file := next(filter(Path.is_file, places), None):
-            title = str(yaml.safe_load(read_given_text(file)).get("title", ""))
-            if name.endswith(f"_{code}") or guess_language([title])[0] in ("", code):
+            data = yaml.safe_load(read_given_text(file))
+            shown = [str(data.get("title", "")), *map(str, data.get("labels", {}).values())]
+            if name.endswith((f"_{code}", "_en")) or guess_language(shown)[0] in ("", code):
                 return name
     return option
 

@@ -8,24 +8,25 @@ import pytest
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.search_path import find_roots
+from benchbuilder.core import RecipeError
 from benchbuilder.pipeline.check import check_recipe
 from benchbuilder.pipeline.other_language import option_in_language
 
 
 @pytest.mark.push
-def test_more_evidence_than_is_looked_up_is_warned_of_before_people_judge_for_nothing(tmp_path: Path):
+def test_more_evidence_than_is_looked_up_is_refused_before_people_judge_for_nothing(tmp_path: Path):
     """Three paragraphs each from two sources of passages, and none from no source."""
 
-    def said(*words: str) -> str:
-        found = check_recipe(load_recipe(words, cwd=tmp_path, environ={}), sources=())
-        return "".join(str(warning) for warning in found if warning.key == "annotation.min_evidence")
+    def checked(*words: str) -> None:
+        check_recipe(load_recipe(words, cwd=tmp_path, environ={}), sources=())
 
-    assert said("recipe=care_mi", "annotation.min_evidence=6") == ""
-    assert "at most 6: 3 from each of 2 sources of passages" in said("recipe=care_mi", "annotation.min_evidence=7")
+    checked("recipe=care_mi", "annotation.min_evidence=6")
+    with pytest.raises(RecipeError, match="at most 6: 3 from each of 2 sources of passages"):
+        checked("recipe=care_mi", "annotation.min_evidence=7")
     without = ("recipe=exam_any", "annotation=sheets_en")
-    assert "each is dropped, whatever people say" in said(*without)
-    assert "hint:    annotation.min_evidence=0, or add sources of passages" in said(*without)
-    assert said(*without, "annotation.min_evidence=0") == ""
+    with pytest.raises(RecipeError, match=r"hint: +annotation\.min_evidence=0, or add sources of passages"):
+        checked(*without)
+    checked(*without, "annotation.min_evidence=0")
 
 
 @pytest.mark.push
@@ -58,3 +59,5 @@ def test_an_option_is_named_in_the_language_of_the_recipe_else_in_english():
     roots = find_roots(cwd=Path("/"), environ={})
     named = {code: option_in_language(roots, "app", code) for code in ("zh", "zh-Hans", "en", "zu", "pt")}
     assert named == {"zh": "app", "zh-Hans": "app", "en": "app_en", "zu": "app_zu", "pt": "app_en"}
+    named = {code: option_in_language(roots, "sheets", code) for code in ("zh", "en", "zu", "de")}
+    assert named == {"zh": "sheets", "en": "sheets_en", "zu": "sheets_zu", "de": "sheets_en"}

@@ -43,6 +43,8 @@ from benchbuilder.core import (
 _GROUPS = ("recipe", "forms", "writing")
 """Groups that have a file with the name of a new recipe."""
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+TEXT_SOURCES = ("corpus", "books", "wikipedia")
+"""Kinds of sources of texts, which any flow takes as evidence."""
 _REQUESTED_FIELDS = ("correct_as_of", "limitations")
 """Optional fields of a card that a copy must fill in."""
 
@@ -211,6 +213,11 @@ class _RecipeEditor:
                 for one in self.request.sources
             ]
             self._replace_block("sources", "\n\n".join(forms))
+            kinds = {source.partition(":")[2] for source in self.request.sources}
+            if kinds.isdisjoint(TEXT_SOURCES) and getattr(self.loaded.recipe.annotation, "min_evidence", 0):
+                why = "min_evidence: 0 # no source has passages that could support an item"
+                if not self.editor.append_entry(("annotation",), why):
+                    self._replace_block("annotation", f"  {why}")
 
     def _edit_card(self) -> None:
         for name in self.editor.children(("card",)):

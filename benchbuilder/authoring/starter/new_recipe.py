@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from benchbuilder.authoring.clone.clone import Clone, CloneRequest, WrittenSource, check_request
+from benchbuilder.authoring.clone.clone import TEXT_SOURCES, Clone, CloneRequest, WrittenSource, check_request
 from benchbuilder.authoring.clone.source_form import source_template
 from benchbuilder.authoring.starter.cells import Layout
 from benchbuilder.authoring.starter.data_file import DataFile, check_file
@@ -98,8 +98,6 @@ _READING = ("format", "encoding", "delimiter", "quoting", "header", "width", "sh
 """Settings of a source that say how to read its file, whatever its columns hold."""
 _NEUTRAL = {"says": "{answer}", "option": "- {answer}"}
 """Sentences that are the same in any language."""
-_TEXTS = ("corpus", "books", "wikipedia")
-"""Kinds of sources of texts, which any flow takes as evidence."""
 _SENTENCES = "en"
 """The option of the group `forms` whose sentences stand above the open ones."""
 
@@ -141,6 +139,7 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
         "written": {key: value for key, value in bundled.items() if isinstance(value, str)},
         "found": {key: value for key, value in bundled.items() if isinstance(value, list)},
         "quoted": _quoted, "list": _listed, "sheets": option_in_language(library.roots, "sheets", language),
+        "has_texts": any(source.partition(":")[2] in TEXT_SOURCES for source in request.sources),
         "own_evidence": any('\n    gold_in: "' in source.text for source in sources),
     }  # fmt: skip
     if flow.name == "reading" and not values["rules"]:
@@ -171,7 +170,7 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
 
 def _flow(arguments: Sequence[str]) -> _Flow:
     """The flow of sources ``NAME:KIND``; texts fit every flow."""
-    kinds = {kind: argument for argument in arguments if (kind := _kind_of(argument)) not in _TEXTS}
+    kinds = {kind: argument for argument in arguments if (kind := _kind_of(argument)) not in TEXT_SOURCES}
     flows = {_FLOWS.get(kind, _CHOICES).name: argument for kind, argument in kinds.items()}
     if len(flows) > 1:
         where = " and ".join(flows.values())
@@ -244,7 +243,7 @@ def data_request(
         language, seen = guess_language([text for file in files for text in file.texts])
         if not language:
             raise _unclear_language(files[0].given, seen)
-    if not request.origin and all(file.kind in _TEXTS for file in files) and not request.sources:
+    if not request.origin and all(file.kind in TEXT_SOURCES for file in files) and not request.sources:
         request = replace(request, origin=_origin_of_texts(language or "", files[0].given, recipes))
     written: dict[str, WrittenSource] = {}
     for file in files:
