@@ -69,7 +69,7 @@ def print_report(report: BuildReport, console: Console, recipe: Recipe, roots: S
         say(f"  {display_path(file)}")
     if report.removed_files:
         say(f"\nremoved outdated outputs: {', '.join(display_path(file) for file in report.removed_files)}")
-        say("the last command brings them back; run.dir=FOLDER builds into another folder")
+        say("the command that wrote them brings them back; run.dir=FOLDER builds into another folder")
     for remark in _remarks(report, recipe, roots):
         say(f"\n{remark}")
     has_items = not report.waiting and all(report.manifests[part.items].rows for part in recipe.by_task().values())

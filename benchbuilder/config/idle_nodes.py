@@ -9,7 +9,7 @@ from typing import Any
 from benchbuilder.config.composed_recipe import ComposedRecipe
 from benchbuilder.config.origins import ValueOrigins
 from benchbuilder.config.recipe_index import RecipeIndex
-from benchbuilder.config.search_path import display_path
+from benchbuilder.config.search_path import bundled_folder, display_path
 from benchbuilder.config.spec.recipe import Recipe
 from benchbuilder.config.yaml_source import dotted_key
 
@@ -40,12 +40,14 @@ def without_idle_nodes(composed: ComposedRecipe) -> dict[str, Any]:
 
 
 def left_out_lines(recipe: Recipe, origins: ValueOrigins) -> Iterator[str]:
-    """For each file, a line about its settings of sources and steps that the recipe does not have."""
+    """For each file that is not of the program, a line about its settings of sources and steps that the recipe lacks."""
     made = {key[:2] for key in origins.entries if key[2:] == ("kind",)}  # such a node may have been taken out
     found: dict[str, set[str]] = {}
     for key, origin in origins.entries.items():
         nodes = {"sources": recipe.sources, "steps": recipe.steps}.get(str(key[0]))
-        if nodes is not None and len(key) > 2 and key[1] not in nodes and key[:2] not in made and origin.file:
+        if nodes is None or len(key) < 3 or key[1] in nodes or key[:2] in made or origin.file is None:
+            continue
+        if not origin.file.resolve().is_relative_to(bundled_folder("recipes")):  # these serve several flows
             found.setdefault(display_path(origin.file), set()).add(dotted_key(key[:2]))
     for file, names in found.items():
         yield f"{file} sets what this recipe does not have, so it does nothing here: {', '.join(sorted(names))}"

@@ -140,7 +140,9 @@ def _told_columns(columns: str) -> Mapping[str, list[str]]:
         roles = (*_COLUMN_ROLES, "key_as", *_LABELS, *_FILE)
         if not equals or role not in roles:
             hint, allowed = "for instance --columns question=COL,right=COL,wrong=COL", ", ".join(roles)
-            raise RecipeError([Problem("this names no column", where=f"--columns {part}", allowed=allowed, hint=hint)])
+            raise RecipeError(
+                [Problem("this gives no role to a column", where=f"--columns {part}", allowed=allowed, hint=hint)]
+            )
         told.setdefault(role, []).append(name)
     return told
 

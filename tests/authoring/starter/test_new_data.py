@@ -247,7 +247,7 @@ def test_columns_that_somebody_names_are_taken(
 
 @pytest.mark.parametrize(
     ("columns", "problem"),
-    [("size=a", "this names no column"), ("question=nothing,right=a", "there is no column nothing")],
+    [("size=a", "this gives no role to a column"), ("question=nothing,right=a", "there is no column nothing")],
 )
 def test_wrong_names_of_columns(columns: str, problem: str, here: Path) -> None:
     file = write(here, "a.csv", "a,b\nWhat is it?,this\nWho is it?,he\n")
