@@ -21,8 +21,9 @@ def without_idle_nodes(composed: ComposedRecipe) -> dict[str, Any]:
     """The data without what is said of nodes that the recipe does not have.
 
     That is settings of sources that were not chosen (``source=[medqa]`` leaves the others out), and what rules and
-    variants say of steps of other flows. `left_out_lines` tells them. Names of steps that no flow has stay, and so do
-    settings on the command line: they are reported as mistakes.
+    variants say of steps of other flows: `left_out_lines` tells them. With ``annotation=none`` it is also what files say
+    of how people judge. Names of steps that no flow has stay, and so do settings on the command line: they are reported
+    as mistakes.
     """
     data, groups = dict(composed.data), dict[tuple[str, str], set[str]]()
     for key, origin in composed.origins.entries.items():
@@ -36,11 +37,17 @@ def without_idle_nodes(composed: ComposedRecipe) -> dict[str, Any]:
             shared = part == "steps" and said <= _SHARED and _is_of_a_flow(name, index)
             if shared or (part == "sources" and name in composed.idle_sources and "" not in said):
                 data[part] = {other: node for other, node in data[part].items() if other != name}
+    judging = data.get("annotation")
+    if isinstance(judging, dict) and judging.get("kind") == "none":
+        told = {
+            key[1] for key, origin in composed.origins.entries.items() if key[0] == "annotation" and origin.override
+        }
+        data["annotation"] = {name: value for name, value in judging.items() if name in ("kind", *told)}
     return data
 
 
 def left_out_lines(recipe: Recipe, origins: ValueOrigins) -> Iterator[str]:
-    """For each file that is not of the program, a line about its settings of sources and steps that the recipe lacks."""
+    """For each file that is not of the program, a line with its settings of sources and steps that the recipe lacks."""
     made = {key[:2] for key in origins.entries if key[2:] == ("kind",)}  # such a node may have been taken out
     found: dict[str, set[str]] = {}
     for key, origin in origins.entries.items():

@@ -101,3 +101,12 @@ def test_the_variant_of_the_original_works_for_a_copy_with_a_graph_alone(
         assert "肺炎的就诊科室是呼吸内科吗？" in lines[1] + lines[2]
     assert main(["recipe=copy", "variant=none_such"]) == 2
     assert "the recipe 'copy' has no variant 'none_such'" in capsys.readouterr().err
+
+
+def test_what_a_recipe_says_of_how_people_judge_is_idle_where_nobody_does(recipes: Path) -> None:
+    with (recipes / "recipe/mine.yaml").open("a", encoding="utf-8") as file:
+        file.write("annotation: {min_evidence: 0}\n")
+    assert load_recipe(["recipe=mine", "annotation=none"]).recipe.annotation.kind == "none"
+    assert "min_evidence: 0" in load_recipe(["recipe=mine", "annotation=sheets"]).yaml
+    with pytest.raises(RecipeError, match="min_evidence: there is no such key"):
+        load_recipe(["recipe=mine", "annotation=none", "annotation.min_evidence=0"])
