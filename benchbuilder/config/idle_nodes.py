@@ -21,9 +21,9 @@ def without_idle_nodes(composed: ComposedRecipe) -> dict[str, Any]:
     """The data without what is said of nodes that the recipe does not have.
 
     That is settings of sources that were not chosen (``source=[medqa]`` leaves the others out), and what rules and
-    variants say of steps of other flows: `left_out_lines` tells them. With ``annotation=none`` it is also what files say
-    of how people judge. Names of steps that no flow has stay, and so do settings on the command line: they are reported
-    as mistakes.
+    variants say of steps of other flows: `left_out_lines` tells them. With ``annotation=none`` it is also what files
+    say of how people judge. Names of steps that no flow has stay, and so do settings on the command line: they
+    are reported as mistakes.
     """
     data, groups = dict(composed.data), dict[tuple[str, str], set[str]]()
     for key, origin in composed.origins.entries.items():
