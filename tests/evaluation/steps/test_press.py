@@ -64,7 +64,7 @@ def pressed(rows: list[Item[Claim]], seed: int = 11, **changes: Any) -> dict[str
 
 
 def texts(outcomes: list[Any]) -> dict[str, str]:
-    return {outcome.slot: outcome.row.payload.question for outcome in outcomes if isinstance(outcome, Kept)}
+    return {outcome.slot: outcome.row.payload.question for outcome in outcomes if not isinstance(outcome, Dropped)}
 
 
 def contexts(outcomes: list[Any]) -> frozenset[str]:
@@ -206,7 +206,7 @@ def test_a_context_that_cannot_be_filled_says_why_and_the_others_are_asked():
 def test_fifty_questions_are_asked_again_as_a_repeat_and_guards_speak_before_their_own_questions():
     rows = [item(number) for number in range(80)]
     found = pressed(rows)
-    kept = [outcome.row for outcomes in found.values() for outcome in outcomes if isinstance(outcome, Kept)]
+    kept = [outcome.row for outcomes in found.values() for outcome in outcomes if not isinstance(outcome, Dropped)]
     assert sum(row.slot == "again.2" for row in kept) == 50
     words = BUNDLED["en"]["guards"]["check"]["system"]
     given = {"kind": "answer", "from": "items", "name": "m", "guards": {"check": words}}
