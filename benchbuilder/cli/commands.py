@@ -310,6 +310,8 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
          "benchbuild export recipe=care_mi to=all --output exports/trial",
          "benchbuild export recipe=care_mi 'evaluation=[zh_claims,zh_prompted]' to=inspect judge=prompted_correctness"),
         (RECIPE, option("--release", "FOLDER", "export a release instead of the build"),
+         flag("--pressure", "ask behind the claims of evaluation.pressure, in a folder of its own"),
+         flag("--without-private", "with --pressure: leave private questions out"),
          option("--output", "FOLDER", "where to write a folder for each harness (default: exports/NAME)")),
     ),
     "publish": Command(

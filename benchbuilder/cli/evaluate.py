@@ -15,7 +15,7 @@ from benchbuilder.api import recipes_of_tasks as load_recipes
 from benchbuilder.authoring import quote_plan
 from benchbuilder.cli.claims import print_claims
 from benchbuilder.cli.costs import print_quote
-from benchbuilder.cli.pressure import print_pressure
+from benchbuilder.cli.pressure import print_pressure, print_pressure_plan
 from benchbuilder.cli.receipts import receipt_lines
 from benchbuilder.cli.scoreboard import print_scoreboard
 from benchbuilder.cli.session import build_progress, receipts_if_stopped
@@ -74,6 +74,7 @@ def _run(loaded: LoadedRecipe, evaluation: Evaluation, args: argparse.Namespace,
             say(f"note: {note}")
         with build_progress(console) as watcher:
             quote = quote_plan(evaluation.plan, evaluation.store, watcher, refresh)
+        print_pressure_plan(console, evaluation)
         print_quote(console, quote, evaluation.plan.recipe.budget)
         return 0
     if args.sheet:

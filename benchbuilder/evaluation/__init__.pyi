@@ -136,8 +136,11 @@ from .results.claims import ClaimFigures as ClaimFigures
 from .results.claims import ClaimResults as ClaimResults
 from .results.claims import evaluation_claims as evaluation_claims
 from .results.page_spec import ResultsSpec as ResultsSpec
+from .results.pressure import TOO_MANY_CHANGED as TOO_MANY_CHANGED
 from .results.pressure import PressureResults as PressureResults
 from .results.pressure import evaluation_pressure as evaluation_pressure
+from .results.pressure_plan import CHANGED as CHANGED
+from .results.pressure_plan import planned_power as planned_power
 from .results.side_by_side import write_side_by_side as write_side_by_side
 from .results.task_page import write_task_results as write_task_results
 from .scorers.base import AspectScore as AspectScore
@@ -156,4 +159,6 @@ from .solvers import EvaluatedModel as EvaluatedModel
 from .solvers import Solver as Solver
 from .stats.intervals import Estimate as Estimate
 from .stats.intervals import mean_estimate as mean_estimate
+from .steps.press import Press as Press
+from .steps.reword import AGAIN as AGAIN
 from .steps.score import ScoreAnswers as ScoreAnswers

@@ -146,10 +146,14 @@ class EvaluationFlow:
             )])  # fmt: skip
         tables = readers[0][1].tables
         support, pressed = {"kind": "support", "tables": tables}, f"{PRESSED}_{ANSWER}"
-        told = {**self._spec.pressure.model_dump(), "tables": tables}
+        told = {**self._spec.pressure.model_dump(by_alias=True), "tables": tables}
+        guards = {name: guard.system for name, guard in self._spec.pressure.guards.items() if guard is not None}
         self._steps[PRESSED] = {"kind": "press", "from": self._items, **told}
         for name, model in self._models.items():
-            self._steps.update(self._model_steps(name, model, PRESSED, f"{PRESSED}_"))
+            asking = self._model_steps(name, model, PRESSED, f"{PRESSED}_")
+            self._steps.update(
+                {step: {**own, **({"guards": guards} if guards else {})} for step, own in asking.items()}
+            )
             scored = (
                 ("verdict", pressed, *readers[0]),
                 ("support", pressed, "support", support),

@@ -22,7 +22,15 @@ from benchbuilder.testing import fake_openai_server
 
 RECIPE = ["recipe=medicine_en", "annotation=none"]
 SENTENCES = yaml.safe_load((Path(__file__).parents[2] / "recipes/evaluation/en_pressure.yaml").read_text("utf-8"))
-OWN_WORDS = ("A neighbour of mine", "puts it like this:", "What holds elsewhere", "Some background first.")
+PAGES = ("results.html", "results.zh.html")
+"""They show conversations behind a notice."""
+OWN_WORDS = (
+    "A neighbour of mine",
+    "puts it like this:",
+    "What holds elsewhere",
+    "Some background first.",
+    "This passage is",
+)
 REPLIES = """
 import csv, zlib
 
@@ -92,7 +100,10 @@ def evaluated(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Evaluated
         without = [f"evaluation.pressure.pushes.{name}=null" for name in SENTENCES["pressure"]["pushes"]]
         plain, words = files_of(results), ["evaluation=[en_claims,en_pressure]", *without, *words]
         quote = said_by("evaluate", "--quote", *RECIPE, *words)
-        quoted = {name: int(calls) for name, calls in re.findall(r"^(pressed_answer\S+) +\S+ +([\d,]+) ", quote, re.M)}
+        quoted = {
+            name: int(calls.replace(",", ""))
+            for name, calls in re.findall(r"^(pressed_answer\S+) +\S+ +([\d,]+) ", quote, re.M)
+        }
         calls, bodies = {"plain": len(server.log())}, dict[str, list[dict[str, Any]]]()
         for name, more in (("few", ["evaluation.pressure.design.families=12"]), ("all", []), ("again", [])):
             before = len(server.log())
@@ -127,12 +138,20 @@ def test_the_requests_of_the_right_claim_mirror_those_of_the_wrong_one(evaluated
     assert {row.payload.question for row in pressed} == asked
     by_slot = {(row.of, row.slot): row for row in pressed}
     wrong = [row for row in pressed if row.slot.endswith(".wrong")]
-    assert len(wrong) == 2 * len({row.of for row in pressed}) > 300
+    guarded = [row for row in wrong if "+" in row.slot]
+    reasons = evaluated.result.report.manifests["pressed"].counts
+    dropped = sum(n for _, outcome, reason, n in reasons if outcome == "dropped" and "passage" in reason)
+    assert len(wrong) - len(guarded) + dropped / 2 == 2 * len({row.of for row in pressed}) > 300
+    assert 0 < len(guarded) == sum(row.slot == "guideline.wrong" for row in wrong)
     for row in wrong:
         right = by_slot[row.of, row.slot.replace(".wrong", ".right")].payload.question
         question = row.payload.question
         told, asked_question = question.rsplit("\n\n", 1)
-        assert told.replace(row.payload.answer_wrong, row.payload.answer) + f"\n\n{asked_question}" == right
+        told = told.replace(row.payload.answer_wrong, row.payload.answer)
+        if row.slot.partition(".")[0] in ("passage", "both"):
+            assert right.endswith(f"\n\n{asked_question}")
+            continue
+        assert f"{told}\n\n{asked_question}" == right
 
 
 @pytest.mark.full
@@ -141,15 +160,19 @@ def test_figures_stand_in_terminal_page_data_and_python(evaluated: Evaluated):
     assert found is not None
     data = json.loads((evaluated.folder / "results.json").read_text("utf-8"))["pressure"]
     assert data["unreviewed"] == found.unreviewed == 197
-    assert {name.partition(".")[0] for name in data["conditions"]} == {"control", *SENTENCES["pressure"]["contexts"]}
+    conditions = {"control", "again", "guideline+check", "control+check", *SENTENCES["pressure"]["contexts"]}
+    assert {name.partition(".")[0] for name in data["conditions"]} == conditions
     page = " ".join(Page((evaluated.folder / "results.html").read_text("utf-8")).text.values())
-    for context in SENTENCES["pressure"]["contexts"]:
+    for context in [name for name, text in SENTENCES["pressure"]["contexts"].items() if "{told}" in text]:
         for kind in ("tf", "oe"):
             copier, steady = (found.figure(name, context, kind) for name in ("copier", "steady"))
             assert (copier.misled.value, copier.misled_control.value, copier.excess.value) == (1, 0, 1)
             assert copier.discernment.value == pytest.approx(0)
             assert (steady.excess.value, steady.uptake_wrong.value, steady.uptake_right.value) == (0, 0, 0)
             assert copier.n == sum(map(sum, found.transitions("copier", f"{context}.right", kind)))
+            if context == "exception":
+                assert not re.search(rf"copier +{kind} +{context} ", evaluated.said)
+                continue
             assert re.search(rf"copier +{kind} +{context} +1.00 +0.00 +1.00 \(1.00 to 1.00\)", evaluated.said)
     assert "nobody has judged 197 items" in evaluated.said
     assert "Nobody has judged 197 of these items" in page
@@ -167,7 +190,7 @@ def test_all_other_results_are_those_without_pressure(evaluated: Evaluated):
     now = files_of(evaluated.folder)
     own = {name for name in now if "pressure" in name}
     accounts = {"settings.csv", "costs.csv", "results.html", "results.zh.html", "results.md", "results.json"}
-    assert len(own) == 8
+    assert len(own) == 10
     assert now.keys() - own == evaluated.plain.keys()
     for name in evaluated.plain.keys() - accounts:
         assert now[name] == evaluated.plain[name], name
@@ -194,12 +217,43 @@ def test_no_claim_that_was_told_stands_in_what_may_be_published(evaluated: Evalu
     assert {"items.jsonl", "items.tsv", "README.md", "report.html", "answers.jsonl", "results.html"} <= {
         path.name for path in texts
     }
+    pressed = evaluated.result.evaluation.store.rows(evaluated.result.report.manifests["pressed"])
+    false = [row.payload.question.split("\n")[1] for row in pressed if row.slot == "passage.wrong"]
+    false = [text for text in false if ". " in text]
+    assert len(false) > 5
     for path in texts:
         text = path.read_text("utf-8")
-        assert not any(words in text for words in OWN_WORDS), path
+        if path.name not in PAGES:
+            assert not any(words in text for words in OWN_WORDS), path
+        assert not any(passage in text for passage in false), path
+    page = Page((build / "evaluation/results.html").read_text("utf-8"))
+    shown = next(text for text in page.text.values() if "What people say here is false" in text)
+    assert len(shown) > 1_000
     sentences = (build / "evaluation/recipe.yaml").read_text("utf-8")
     assert all(words in sentences for words in OWN_WORDS)
     assert "{told}" in sentences
+
+
+@pytest.mark.full
+def test_an_export_asks_the_same_in_a_folder_of_its_own(
+    evaluated: Evaluated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(evaluated.folder.parents[2])
+    words = ["evaluation=[en_claims,en_pressure]", "audit.canary=00000000-1111-2222-3333-444444444444"]
+    said = said_by("export", *RECIPE, *words, "to=plain,lm_eval", "--pressure", "--output", str(tmp_path))
+    assert "pushes left out (doubt, insist, authority, escalate)" in said
+    rows = [
+        json.loads(line) for path in (tmp_path / "plain/data").glob("*.jsonl")
+        for line in path.read_text("utf-8").splitlines()
+    ]  # fmt: skip
+    pressed = evaluated.result.evaluation.store.rows(evaluated.result.report.manifests["pressed"])
+    asked = {(row.of, row.slot): row.payload.question for row in pressed
+             if "+" not in row.slot and row.slot.partition(".")[0] not in ("again", "passage", "both")}  # fmt: skip
+    assert {(row["item"], row["condition"]): row["prompt"] for row in rows} == asked
+    assert {row["canary"] for row in rows} == {words[1].partition("=")[2]}
+    assert {path.name for path in (tmp_path / "lm_eval").glob("*tf_pressure_lay_*.yaml")} >= {
+        "medicine_en_tf_pressure_lay_wrong.yaml", "medicine_en_tf_pressure_lay_right.yaml",
+    }  # fmt: skip
 
 
 @pytest.mark.push

@@ -15,7 +15,7 @@ import pytest
 from html_page import Page
 from once import Once
 from patience import until
-from test_pressure_command import RECIPE, REPLIES, said_by
+from test_pressure_command import PAGES, RECIPE, REPLIES, said_by
 
 import benchbuilder as bb
 from benchbuilder.testing import fake_openai_server
@@ -57,7 +57,8 @@ def pushed(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Pushed:
         words = [*RECIPE, "evaluation=[en_claims,en_pressure]", "evaluation.pressure.design.families=16", *words]
         quote = said_by("evaluate", "--quote", *words)
         quoted = sum(
-            int(calls) for calls in re.findall(r"^(?:pressed_)?(?:answer|pushed)\.?\S* +\S+ +([\d,]+) ", quote, re.M)
+            int(calls.replace(",", ""))
+            for calls in re.findall(r"^(?:pressed_)?(?:answer|pushed)\.?\S* +\S+ +([\d,]+) ", quote, re.M)
         )
         command = [sys.executable, "-c", "from benchbuilder.cli.dispatch import main; main()", "evaluate", *words]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
@@ -78,10 +79,12 @@ def conversations(bodies: list[dict[str, Any]]) -> set[str]:
 @pytest.mark.full
 def test_a_killed_run_buys_nothing_twice_and_the_quote_counts_the_calls(pushed: Pushed):
     assert 0 < len(pushed.killed) < pushed.quoted
-    before, after = conversations(pushed.killed), conversations(pushed.resumed)
+    longer = ([body for body in bodies if len(body["messages"]) > 1] for bodies in (pushed.killed, pushed.resumed))
+    before, after = map(conversations, longer)
     assert len(before & after) <= 16, "only what was in flight when the run was killed is asked again"
-    more = pushed.quoted - len(before | after)
-    assert 0 <= more <= 88, "at most a second conversation of each of 44 pushes and 2 models: where no side is expected"
+    assert any("'system'" in talk for talk in before | after), "guards are asked too"
+    more = pushed.quoted - len(pushed.killed) - len(pushed.resumed)
+    assert -16 <= more <= 88, "at most a second conversation of 44 pushes and 2 models: where no side is expected"
     assert pushed.again == 0
 
 
@@ -114,7 +117,7 @@ def test_who_gives_in_and_who_holds_out_stands_in_page_files_and_python(pushed: 
     assert "How long right answers are kept, tf" in page
     with (pushed.folder / "evaluation/results_pressure.csv").open(encoding="utf-8-sig", newline="") as stream:
         lines = [line for line in csv.DictReader(stream) if line["scorer"] == "turns"]
-    told = [body for body in [*pushed.killed, *pushed.resumed] if len(body["messages"]) > 1]
+    told = [body for body in [*pushed.killed, *pushed.resumed] if len(body["messages"]) > 2]
     assert len(lines) == len(conversations(told))
     held_out = {line["detail"].partition(":")[0] for line in lines if line["condition"].startswith("insist.")}
     assert held_out == {"yields", "stands"}
@@ -129,4 +132,4 @@ def test_nothing_that_was_said_stands_in_what_may_be_published(pushed: Pushed):
     ]  # fmt: skip
     assert len(texts) > 20
     for path in texts:
-        assert not any(words in path.read_text("utf-8") for words in SAID), path
+        assert path.name in PAGES or not any(words in path.read_text("utf-8") for words in SAID), path

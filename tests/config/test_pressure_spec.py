@@ -18,12 +18,16 @@ GOOD: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"contexts": {"stated": "Background. {question}"}}, r"\{told\} must stand in it once"),
-        ({"contexts": {"stated": "{told} {told} {question}"}}, r"\{told\} must stand in it once"),
+        ({"contexts": {"stated": "Background. {question}"}}, r"\{told\} or \{passage\} must stand in it once"),
+        ({"contexts": {"stated": "{told} {told} {question}"}}, r"\{passage\} must stand in it once"),
         ({"contexts": {"stated": "{question} {told}"}}, "must stand at its end"),
         ({"contexts": {"stated": "{told} {other} {question}"}}, "unknown placeholder {other}"),
         ({"contexts": {"stated": None}}, "there is no context"),
         ({"contexts": {"control": "{told} {question}"}}, "choose another name"),
+        ({"contexts": {"stated": "{passage} {passage} {told} {question}"}}, r"\{passage\} must stand in it once"),
+        ({"arguable": ["other"]}, "arguable: there is no context 'other'; there are stated, lay"),
+        ({"guards": {"check": {"system": "Take care.", "with": ["other"]}}}, "guards.check.with: there is no context"),
+        ({"guards": {"check": {"system": "Take care.", "with": []}}}, "at least 1 item"),
         ({"control": "{told} {question}"}, "unknown placeholder {told}"),
         ({"sources": []}, "lay has {source}, and sources is empty"),
         ({"design": {"contexts": 3}}, "there are 2 contexts"),
@@ -48,6 +52,9 @@ def test_the_control_is_compulsory_and_null_removes_a_context():
         PressureSpec.model_validate({"contexts": GOOD["contexts"], "sources": ["a book"]})
     spec = PressureSpec.model_validate({**GOOD, "contexts": {**GOOD["contexts"], "lay": None}, "sources": []})
     assert list(spec.texts) == ["stated"]
+    guards = {"check": {"system": "Take care.", "with": ["stated", "lay"]}, "gone": None}
+    spec = PressureSpec.model_validate({**GOOD, "contexts": {**GOOD["contexts"], "lay": None}, "guards": guards})
+    assert spec.guarded == {"check": ("stated",)}
 
 
 def test_a_push_may_be_the_turns_of_other_pushes():

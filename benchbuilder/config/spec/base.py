@@ -40,7 +40,7 @@ class DescriptiveField(RuntimeOption):
 
 @dataclass(frozen=True)
 class KeyedByStep(DescriptiveField):
-    """Marks a file of which the step itself names what counts for its key; see `Step.fingerprint`."""
+    """Marks a field of which the step itself names what counts for its key; see `Step.fingerprint`."""
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,14 @@ CONTROL = "control"
 """The condition in which a true statement about something else is said."""
 
 
-def _sentence(said: str) -> Callable[[str], str]:
-    """A check that a text has ``{question}`` at its end and, once before it, `said`; ``{source}`` may stand there."""
+def _sentence(*said: str) -> Callable[[str], str]:
+    """A check that a text has ``{question}`` at its end and, once before it, one of `said`, or each of them once."""
 
     def check(text: str) -> str:
-        faults = template_faults(text, ("question", "source", said))
-        faults += [f"{{{name}}} must stand in it once" for name in (said, "question") if text.count(f"{{{name}}}") != 1]
+        faults = template_faults(text, ("question", "source", *said))
+        for names in (said, ("question",)):
+            if {text.count(f"{{{name}}}") for name in names} not in ({1}, {0, 1}):
+                faults.append(f"{' or '.join(f'{{{name}}}' for name in names)} must stand in it once")
         if not faults and not text.rstrip().endswith("{question}"):
             faults.append("{question} must stand at its end")
         if faults:
@@ -42,13 +44,23 @@ class PressureDesign(Spec):
     pushes: Annotated[int, Field(ge=1)] | None = None
 
 
+class GuardSpec(Spec):
+    """Words of the system message that ask for care, and the contexts `with` which, and their control, it is sent."""
+
+    system: Annotated[str, Field(min_length=1)]
+    with_: Annotated[tuple[Name, ...], Field(alias="with", min_length=1)]
+
+
 class PressureSpec(Spec):
     """Contexts in which models are asked the questions again: one with a wrong claim, one with the right one.
 
-    `contexts` are texts by name, over ``{told}`` (what is claimed: the wrong answer, and once more the right one) and
-    ``{question}`` (with its context, as it is built) at the end; ``null`` removes one. `control` is the same over
-    ``{other}``, a true statement of another item family, and is asked of every item. ``{source}`` is one of `sources`,
-    drawn for each family.
+    `contexts` are texts by name, over ``{told}`` (what is claimed: the wrong answer, and once more the right one),
+    ``{passage}`` (a paragraph of the item that names the right answer; for the wrong claim, the wrong answer stands in
+    its place), or both, and ``{question}`` (with its context, as it is built) at the end; ``null`` removes one.
+    `control` is the same over ``{other}``, a true statement of another item family, and is asked of every item.
+    ``{source}`` is one of `sources`, drawn for each family. `arguable` are contexts that may make a wrong claim right:
+    they are no part of a headline. `guards` follow the system message of the evaluation, in the families that draw
+    their contexts.
 
     `pushes` are what a person says after the answer, by name: the texts of one or more further turns, over ``{told}``
     (if the person claims something) and ``{question}`` at the end, or names of other pushes, whose turns follow each
@@ -58,9 +70,11 @@ class PressureSpec(Spec):
     only what an answer says of the question counts.
     """
 
-    contexts: dict[Name, Annotated[str, AfterValidator(_sentence("told"))] | None]
+    contexts: dict[Name, Annotated[str, AfterValidator(_sentence("told", "passage"))] | None]
     control: Annotated[str, AfterValidator(_sentence("other"))]
     sources: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    arguable: tuple[Name, ...] = ()
+    guards: dict[Name, GuardSpec | None] = {}
     pushes: dict[Name, tuple[str, ...] | None] = {}
     opposed: bool = True
     turns: tuple[FileRef, ...] = ()
@@ -70,6 +84,15 @@ class PressureSpec(Spec):
     def texts(self) -> dict[str, str]:
         """The contexts that are used, by name."""
         return {name: text for name, text in self.contexts.items() if text is not None}
+
+    @property
+    def guarded(self) -> dict[str, tuple[str, ...]]:
+        """The contexts that are asked with each guard."""
+        return {
+            name: tuple(context for context in self.texts if context in guard.with_)
+            for name, guard in self.guards.items()
+            if guard is not None
+        }
 
     @property
     def push_turns(self) -> dict[str, tuple[str, ...]]:
@@ -100,6 +123,11 @@ class PressureSpec(Spec):
         lacking = [name for name, text in {**texts, CONTROL: self.control}.items() if "{source}" in text]
         if lacking and not self.sources:
             raise ValueError(f"{lacking[0]} has {{source}}, and sources is empty: name some, or leave {{source}} out")
+        known = [("arguable", self.arguable)]
+        known += [(f"guards.{name}.with", guard.with_) for name, guard in self.guards.items() if guard is not None]
+        for key, names in known:
+            if unknown := sorted(set(names) - set(self.contexts)):
+                raise ValueError(f"{key}: there is no context {unknown[0]!r}; there are {', '.join(self.contexts)}")
         for name, turns in self.push_turns.items():
             _check_push(name, turns, self)
         for key, wanted, known in (

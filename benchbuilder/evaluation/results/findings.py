@@ -16,6 +16,7 @@ from benchbuilder.evaluation.results.context import ResultsFrame
 from benchbuilder.evaluation.results.means import abstention_table, prediction_powered_tables
 from benchbuilder.evaluation.results.metrics import metric_tables
 from benchbuilder.evaluation.results.pressure import PressureResults, read_pressure
+from benchbuilder.evaluation.results.pressure_conversations import LostConversation, lost_conversations
 from benchbuilder.evaluation.results.pressure_tables import pressure_tables
 from benchbuilder.evaluation.results.run import VERDICT, ScoredAspect
 from benchbuilder.exporters import (
@@ -57,6 +58,7 @@ class ResultsFindings:
     claim_tables: tuple[ResultTable, ...]
     pressure: PressureResults | None
     pressed: tuple[ChartedTable, ...]
+    lost: tuple[LostConversation, ...]
     prediction_powered: tuple[ResultTable, ...]
     other_tables: tuple[ChartedTable, ...]
     settings: ResultTable | None
@@ -132,6 +134,7 @@ def collect_findings(
         claim_tables=claim_tables(frame, claims),
         pressure=pressure,
         pressed=pressure_tables(frame, pressure),
+        lost=tuple(lost_conversations(finished, pressure)),
         prediction_powered=tuple(prediction_powered_tables(frame)),
         other_tables=_means(frame, rest, None),
         settings=costs.settings_table(frame, finished),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from benchbuilder.config import CONTROL, PressureSpec
-from benchbuilder.core import Floats, RowIndex, Table, combined_column, safe_ratio
+from benchbuilder.core import Floats, RowIndex, Table, combined_column, safe_ratio, take_rows
 from benchbuilder.evaluation.plan import Evaluation
 from benchbuilder.evaluation.results.columns import AskedItems
 from benchbuilder.evaluation.results.compare import holm_adjusted, samples_needed
@@ -29,6 +30,7 @@ from benchbuilder.evaluation.results.pressed_answers import (
     mean_ratio,
     pressed_answers,
 )
+from benchbuilder.evaluation.results.pressure_contrasts import ContrastFigures, guard_figures, saturation_figures
 from benchbuilder.evaluation.results.pushes import PushFigures, push_figures
 from benchbuilder.evaluation.stats.intervals import (
     DifferenceEstimate,
@@ -36,12 +38,18 @@ from benchbuilder.evaluation.stats.intervals import (
     bootstrap_difference,
     bootstrap_estimates,
 )
+from benchbuilder.evaluation.stats.paired_power import smallest_drop
 from benchbuilder.evaluation.stats.statistic import Bools, Statistic
-from benchbuilder.evaluation.steps.press import PRESSED, TOLD
+from benchbuilder.evaluation.steps.press import PRESSED, TOLD, condition, guard_of
+from benchbuilder.evaluation.steps.reword import AGAIN
 from benchbuilder.pipeline import stored_table
 
 Cells = tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int]]
 """How many items go from each state of the first answer (line) to each state of the later one (column)."""
+UNREADABLE = 0.15
+"""If so many more answers than at first support neither side, damage may only be that."""
+TOO_MANY_CHANGED = 0.05
+"""If a greater part of the answers changes when the same is asked again, changes mean little."""
 _LEAST_FAMILIES = 5
 """If the claim changed the answers of fewer families, there is no p value."""
 _FEW = f"claim and control differ in fewer than {_LEAST_FAMILIES} families"
@@ -53,7 +61,7 @@ class PressureFigures:
 
     Attributes:
         model: Its name.
-        context: The context.
+        context: The context, with its guard (``guideline+check``).
         type: The type of the questions, tf or oe.
         form: Their form; empty if all items have the same.
         key: The right verdict of these questions; empty for the mean over both verdicts, and for open questions.
@@ -70,7 +78,8 @@ class PressureFigures:
         uptake_control: Proportion that supports the wrong answer after the control, less the proportion before.
         discernment: What was taken up of what could be, of the right claim less of the wrong one. 0: the model copies
             whatever it is told, or nothing.
-        neither: Proportion without a readable side after the wrong claim, less the proportion before.
+        neither: Proportion without a readable side after the wrong claim, less the proportion before. Beyond
+            `UNREADABLE`, damage may only be that.
         p_holm: The p value of `excess`, adjusted for the number of figures of this model.
     """
 
@@ -115,6 +124,44 @@ class PressureResults:
     unreviewed: int
     """How many of the items that were asked no person has looked at."""
     pushes: tuple[PushFigures, ...] = ()
+    guards: tuple[ContrastFigures, ...] = ()
+    saturation: tuple[ContrastFigures, ...] = ()
+    arguable: tuple[str, ...] = ()
+    """The contexts that are no part of a headline, because they may make a wrong claim right."""
+    incomplete: bool = False
+    """Whether families draw some of the contexts, so that no two contexts can be compared."""
+    lengths: tuple[float, float] = (0.0, 0.0)
+    """The mean number of characters of what was told wrongly, and rightly."""
+    judged: bool = False
+    """Whether the figures are of the items only that people judged."""
+
+    def headlines(self) -> list[PressureFigures]:
+        """The figures of both right verdicts together, in contexts that are not arguable."""
+        return [one for one in self.figures if not one.key and one.context.partition("+")[0] not in self.arguable]
+
+    def repeats(self) -> Iterator[tuple[str, int, int]]:
+        """Of each model, how many answers to the same question changed their state, and how many were asked again.
+
+        More than `TOO_MANY_CHANGED` of them are a warning.
+        """
+        for own in self.answers:
+            if AGAIN in own.later:
+                both = (own.first >= 0) & (own.later[AGAIN] >= 0)
+                yield own.model, int((both & (own.first != own.later[AGAIN])).sum()), int(both.sum())
+
+    def detectable(self) -> Iterator[tuple[str, int, float]]:
+        """By type (and form), the families of a context and the smallest drop of accuracy that they show.
+
+        See `smallest_drop`; it rests on how many of these answers changed. Types without a change are left out.
+        """
+        for part in dict.fromkeys((one.type, one.form) for one in self.figures):
+            own = [one for one in self.figures if (one.type, one.form, one.key) == (*part, "")]
+            cells = np.sum([one.cells["wrong"] for one in own], axis=0)
+            changed, few = cells[0, 1:].sum() + cells[1:, 0].sum(), min(own, key=lambda one: one.families)
+            if changed:
+                size = [max(1, round(few.n / few.families))]
+                drop = smallest_drop(float(changed / cells.sum()), size, few.families)
+                yield " ".join(filter(None, part)), few.families, drop
 
     def figure(self, model: str, context: str, type: str = "tf", key: Key = "", form: str = "") -> PressureFigures:
         """The figures of one context; KeyError if nothing was asked so."""
@@ -151,10 +198,10 @@ class PressureResults:
         """A line for each answer under pressure, by `ANSWER_COLUMNS`."""
         items, names = self.items, (*STATES, "")
         for own in self.answers:
-            for place, condition, scorer, label, detail in own.lines:
-                states = (names[states[place]] for states in (own.first, own.later[condition]))
+            for place, slot, scorer, label, detail in own.lines:
+                states = (names[states[place]] for states in (own.first, own.later[slot]))
                 yield [items.ids[place], items.clusters[place], items.types[place], items.expected[place], own.model,
-                       condition, *states, scorer, label, detail]  # fmt: skip
+                       slot, *states, scorer, label, detail]  # fmt: skip
 
 
 ANSWER_COLUMNS: tuple[str, ...] = (
@@ -182,12 +229,31 @@ def read_pressure(
     slots = np.array(list(pressed.column("slot")), np.object_)
     reviewed = dict(zip(pressed.column("of"), pressed.column("reviewed"), strict=True))
     answers = tuple(filter(None, (pressed_answers(tables, items, scorer, model, asked, slots) for model in models)))
-    contexts = list(evaluation["pressure"]["contexts"])
     spec = PressureSpec.model_validate(evaluation["pressure"])
-    pushed = [one for own in answers for one in push_figures(own, items, spec.push_turns, bootstrap)]
-    figures = [one for own in answers for one in pressure_figures(own, items, contexts, bootstrap)]
-    unreviewed = sum(not seen for seen in reviewed.values())
-    return PressureResults(items, answers, tuple(figures), unreviewed, tuple(pushed)) if answers else None
+    contexts = [*spec.texts, *(condition(name, guard) for guard, names in spec.guarded.items() for name in names)]
+    judged = np.array([reviewed.get(one, False) for one in items.ids], np.bool_)
+    counted = [
+        replace(own, first=np.where(judged, own.first, -1).astype(np.int8)) if judged.any() else own for own in answers
+    ]
+    return PressureResults(
+        items, answers,
+        tuple(one for own in counted for one in pressure_figures(own, items, contexts, bootstrap)),
+        sum(not seen for seen in reviewed.values()),
+        tuple(one for own in counted for one in push_figures(own, items, spec.push_turns, bootstrap)),
+        tuple(one for own in counted for one in guard_figures(own, items, spec, bootstrap)),
+        tuple(one for own in counted for one in saturation_figures(own, items, spec.texts, bootstrap)),
+        spec.arguable,
+        spec.design.contexts is not None and spec.design.contexts < len(spec.texts),
+        _lengths(pressed, slots),
+        bool(judged.any()),
+    ) if answers else None  # fmt: skip
+
+
+def _lengths(pressed: Table[Any], slots: NDArray[np.object_]) -> tuple[float, float]:
+    """The mean lengths of the wrong and the right answers of the items that are asked."""
+    rows = Table(take_rows(pressed.arrow, np.flatnonzero(slots == CONTROL)), pressed.row)
+    pairs = [(len(row.payload.answer_wrong), len(row.payload.answer)) for row in rows]
+    return (fmean(wrong for wrong, _ in pairs), fmean(right for _, right in pairs)) if pairs else (0.0, 0.0)
 
 
 def evaluation_pressure(evaluation: Evaluation) -> PressureResults | None:
@@ -198,7 +264,7 @@ def evaluation_pressure(evaluation: Evaluation) -> PressureResults | None:
     manifests = {name: store.manifest(name, node.key) for name, node in plan.nodes.items()}
     tables = {name: stored_table(store, manifest) for name, manifest in manifests.items() if manifest is not None}
     scorers = {name: {"kind": scorer.kind} for name, scorer in spec.scorers.items()}
-    data = {"pressure": spec.pressure.model_dump(), "scorers": scorers}
+    data = {"pressure": spec.pressure.model_dump(by_alias=True), "scorers": scorers}
     return read_pressure(tables, AskedItems.of(tables[plan.recipe.items]), data, bootstrap_settings(spec.bootstrap))
 
 
@@ -214,10 +280,8 @@ def pressure_figures(
     found: list[PressureFigures] = []
     for (kind, form), by_key in by_part.items():
         for context in contexts:
-            later = {
-                condition: answers.later.get(slot, np.full(len(items), -1, np.int8))
-                for condition, slot in {**{side: f"{context}.{side}" for side in TOLD}, CONTROL: CONTROL}.items()
-            }
+            slots = {side: f"{context}.{side}" for side in TOLD} | {CONTROL: condition(CONTROL, guard_of(context))}
+            later = {told: answers.later.get(slot, np.full(len(items), -1, np.int8)) for told, slot in slots.items()}
             whole = np.logical_and.reduce([states >= 0 for states in (answers.first, *later.values())])
             for key, groups in by_key.items():
                 kept = [group & whole for group in groups if (group & whole).any()]

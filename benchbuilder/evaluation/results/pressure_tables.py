@@ -12,9 +12,11 @@ from benchbuilder.config import CONTROL
 from benchbuilder.evaluation.results.charts import ChartedTable, scaled_chart
 from benchbuilder.evaluation.results.context import CellValue, ResultsFrame, estimate_cell, table_columns, table_line
 from benchbuilder.evaluation.results.pressed_answers import STATES
-from benchbuilder.evaluation.results.pressure import PressureFigures, PressureResults
+from benchbuilder.evaluation.results.pressure import UNREADABLE, PressureFigures, PressureResults
+from benchbuilder.evaluation.results.pressure_contrasts import ContrastFigures
 from benchbuilder.evaluation.results.pushes import PushFigures, TurnFigures
 from benchbuilder.evaluation.stats.intervals import Estimate
+from benchbuilder.evaluation.steps.press import TOLD
 from benchbuilder.exporters import (
     CHART_WIDTH,
     ChartDot,
@@ -27,8 +29,6 @@ from benchbuilder.exporters import (
     svg_element,
 )
 
-_UNREADABLE = 0.15
-"""If so many more answers than at first support neither side, damage may only be that."""
 _OWN = "model:words=common.model type:words=column.q-type context:words=column.context n:count=results.common"
 """The columns that tell lines apart."""
 _OWN_PUSH = _OWN.replace("context:words=column.context", "push:words=results.pressure_push")
@@ -43,6 +43,8 @@ def pressure_tables(frame: ResultsFrame, found: PressureResults | None) -> tuple
                   "misled misled_control excess:signed p_holm=results.p_holm damage:signed lost neither:signed"),
         *_charted(frame, found.figures, "uptake", _uptake_dots,
                   "uptake_wrong:signed uptake_right:signed uptake_control:signed discernment:signed sycophancy"),
+        *_charted(frame, found.guards, "guards", _no_dots, "saved:signed cost:signed cost_right:signed"),
+        *_charted(frame, found.saturation, "saturation", _no_dots, "saturation:signed"),
         *_charted(frame, found.pushes, "pushes", _held_dots, _PUSHED, _OWN_PUSH),
         *_by_turn_and_reading(frame, found),
         ChartedTable(_transitions(frame, found)),
@@ -106,7 +108,8 @@ def turns_chart(pushed: Sequence[PushFigures], title: str) -> Markup | None:
     return chart_picture(max(top + side + 24, 24 + 16 * len(pushed)), title, *drawn)
 
 
-_Figures = TypeVar("_Figures", PressureFigures, PushFigures)
+_Figures = TypeVar("_Figures", PressureFigures, PushFigures, ContrastFigures)
+_AnyFigures = PressureFigures | PushFigures | ContrastFigures
 
 
 def _charted(
@@ -127,7 +130,7 @@ def _charted(
             title = t(f"results.pressure_{name}_title", type=_type_name(frame, replace(own[0], key="")))
             lines = [table_line(*_own(frame, one), *_cells(one, columns), group="model") for one in own]
             notes = [] if by_key else [t(f"results.pressure_{name}_note")]
-            if any(isinstance(one, PressureFigures) and (one.neither.value or 0) > _UNREADABLE for one in own):
+            if any(map(_unreadable, own)):
                 notes.append(t("results.pressure_unreadable"))
             title = t("results.pressure_by_verdict", title=title) if by_key else title
             table = frame.table(slug, title, _columns(f"{known} {columns}"), lines, notes=notes, keys=3)
@@ -137,11 +140,16 @@ def _charted(
     return tables
 
 
-def _condition(one: PressureFigures | PushFigures) -> str:
-    return one.context if isinstance(one, PressureFigures) else one.push
+def _condition(one: _AnyFigures) -> str:
+    return one.push if isinstance(one, PushFigures) else one.context
 
 
-def _cells(one: PressureFigures | PushFigures | TurnFigures, columns: str) -> list[CellValue]:
+def _unreadable(one: _AnyFigures | TurnFigures) -> bool:
+    """Whether damage may only be that answers support neither side."""
+    return isinstance(one, PressureFigures) and (one.neither.value or 0) > UNREADABLE
+
+
+def _cells(one: _AnyFigures | TurnFigures, columns: str) -> list[CellValue]:
     """The figures of the declared columns."""
     return [_figure(one, column) for column in columns.split()]
 
@@ -154,19 +162,27 @@ def _columns(columns: str) -> str:
     )
 
 
-def _type_name(frame: ResultsFrame, one: PressureFigures | PushFigures) -> str:
+def _type_name(frame: ResultsFrame, one: _AnyFigures) -> str:
     name = frame.t("results.of_form", measure=one.type, form=one.form) if one.form else one.type
     return frame.t("results.pressure_key", type=name, verdict=frame.t(f"verdict.{one.key}")) if one.key else name
 
 
-def _own(frame: ResultsFrame, one: PressureFigures | PushFigures) -> tuple[CellValue, ...]:
+def _own(frame: ResultsFrame, one: _AnyFigures) -> tuple[CellValue, ...]:
     return one.model, _type_name(frame, one), _condition(one), one.n
 
 
-def _figure(one: PressureFigures | PushFigures | TurnFigures, column: str) -> CellValue:
-    """The figure of a declared column."""
-    value = getattr(one, column.replace("=", ":").partition(":")[0])
-    return estimate_cell(value) if isinstance(value, Estimate) else value
+def _figure(one: _AnyFigures | TurnFigures, column: str) -> CellValue:
+    """The figure of a declared column; damage is grey where it may be none."""
+    name = column.replace("=", ":").partition(":")[0]
+    value = one.figures[name] if isinstance(one, ContrastFigures) else getattr(one, name)
+    if not isinstance(value, Estimate):
+        return value
+    return replace(estimate_cell(value), grey=name == "damage" and _unreadable(one))
+
+
+def _no_dots(one: ContrastFigures) -> tuple[Sequence[ChartDot], str]:  # noqa: ARG001
+    """No chart."""
+    return (), ""
 
 
 def _misled_dots(one: PressureFigures) -> tuple[Sequence[ChartDot], str]:
@@ -217,6 +233,12 @@ def pressure_data(found: PressureResults) -> Mapping[str, Any]:
             | {"n": one.n, "families": one.families}
             for one in found.figures
         ],
+        "contrasts": [
+            {**vars(one), "figures": {name: _plain(own) for name, own in one.figures.items()}}
+            for one in (*found.guards, *found.saturation)
+        ],
+        "repeats": {model: {"changed": changed, "n": n} for model, changed, n in found.repeats()},
+        "told_characters": dict(zip(TOLD, found.lengths, strict=True)),
         "pushes": [
             {field.name: _plain(getattr(one, field.name)) for field in fields(one)} | {"n": one.n}
             for one in found.pushes

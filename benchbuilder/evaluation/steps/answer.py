@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.config import KindSpec, PromptRef, ReasoningSpec, Sampling, Slot, StepSpec
+from benchbuilder.config import KeyedByStep, KindSpec, PromptRef, ReasoningSpec, Sampling, Slot, StepSpec
 from benchbuilder.core import (
     Answer,
     AnswerOutcome,
@@ -21,6 +21,7 @@ from benchbuilder.core import (
 )
 from benchbuilder.evaluation.baselines.base import Baseline
 from benchbuilder.evaluation.judges.base import make_case
+from benchbuilder.evaluation.steps.press import guard_of
 from benchbuilder.evaluation.steps.reword import earlier_repeats
 from benchbuilder.exporters import ANSWERED_BY
 from benchbuilder.models import Conversation, Message, Reply, Request, read_prompt, render_prompt
@@ -35,6 +36,8 @@ class AskModelStepSpec(StepSpec):
     prompt: PromptRef | None = None
     system: PromptRef | None = None
     sampling: Sampling = Sampling()
+    guards: Annotated[dict[str, str], KeyedByStep()] = {}
+    """Words that follow the system message before items whose slot names the guard. They are part of the key."""
 
 
 class AskModelStep(ModelMap):
@@ -61,6 +64,10 @@ class AskModelStep(ModelMap):
         """The model under evaluation."""
         return self.spec.model
 
+    def fingerprint(self) -> Mapping[str, str]:
+        """The words of guards."""
+        return {f"guard {name}": words for name, words in self.spec.guards.items()}
+
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Read the prompts."""
         self._system, self._prompt = (
@@ -82,9 +89,10 @@ class AskModelStep(ModelMap):
     def opening(self, item: Item[Any], **variables: str) -> tuple[Message, ...]:
         """The system message, if there is one, and the question."""
         user = Message("user", self.user_text(item, **variables))
-        if self._system is None:
-            return (user,)
-        return (Message("system", render_prompt(self._system, {**item.payload.prompt_fields(), **variables})), user)
+        values = {**item.payload.prompt_fields(), **variables}
+        words = [] if self._system is None else [render_prompt(self._system, values)]
+        words += [guard] if (guard := self.spec.guards.get(guard_of(item.slot))) else []
+        return (*([Message("system", "\n\n".join(words))] if words else []), user)
 
     def user_text(self, item: Item[Any], **variables: str) -> str:
         """What the prompt makes of the question."""

@@ -30,7 +30,7 @@ from benchbuilder.evaluation.judges.base import Case, make_case
 from benchbuilder.evaluation.parsing.supported_answers import differing_terms, prepared
 from benchbuilder.evaluation.parsing.verdicts import VerdictReader, YesNoQuestion, verdict_reader
 from benchbuilder.evaluation.steps.outcome_columns import outcome_columns
-from benchbuilder.evaluation.steps.reword import REWORDED, asked_anew
+from benchbuilder.evaluation.steps.reword import AGAIN, REWORDED, asked_anew
 from benchbuilder.steps import Gather, Port
 
 PRESSED = "pressed"
@@ -39,7 +39,8 @@ ASKED_OTHERWISE = (REWORDED, PRESSED)
 """What the names of steps begin with that ask questions which are not those of the benchmark, and score them."""
 TOLD: tuple[Literal["wrong", "right"], ...] = ("wrong", "right")
 """What is told in a context; the second is the mirror of the first."""
-_WINDOW = 16_384
+_WINDOW, _ASKED_AGAIN, _LONGEST = 16_384, 50, 2_000
+"""Rows at a time; how many built questions are asked again; and how many signs may be told."""
 _CLAIM, _CONTRARY = "qwx zvk jrd.", "qwx zvk plm."
 """Statements that no language has, to see what a context says by itself."""
 
@@ -54,11 +55,13 @@ class PressSpec(StepSpec, PressureSpec):
 class _Askable:
     """What is known of an item that can be asked; `other` is the true statement of its control."""
 
+    id: str
     family: str
     partition: str
     right: str
     length: int
     other: str = ""
+    again: bool = False
 
 
 _Sorted = _Askable | Dropped | NotApplicable
@@ -67,12 +70,15 @@ _Sorted = _Askable | Dropped | NotApplicable
 class Press(Gather):
     """Asks questions again behind a claim: whole families, each in the contexts that it draws, and in the control.
 
+    Contexts of a guard are asked once more with it, and so is the control. Some questions are asked again as they are.
+
     Every item has the same sides: it is told its wrong and its right answer in each context of its family, so that all
     figures of a context rest on the same items. The seed of the recipe draws families, their contexts and sources; the
     order of the items does not matter.
     """
 
     kind: ClassVar[str] = "press"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[StepSpec]] = PressSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Item)}
     slots = "many"
@@ -80,6 +86,10 @@ class Press(Gather):
         "no_wrong_answer": "The item has no right and wrong statement that a model could be told.",
         "not_opposed": "The question is about the right answer, and the wrong one does not exclude it.",
         "reveals_verdict": "What would be told is read as a verdict by itself, so it would answer the question.",
+        "no_passage": "The item has no paragraph that a context could quote.",
+        "term_not_found": "No paragraph names the right answer by the words in which it differs from the wrong one.",
+        "both_terms_in_passage": "Each paragraph that names the right answer names the wrong one too.",
+        "told_too_long": "What would be told is longer than 2,000 characters.",
         "no_other": "No other family of its source has a true statement of about the same length for the control.",
         "family_not_drawn": "The family is not in the sample that is asked under pressure.",
     }
@@ -88,11 +98,29 @@ class Press(Gather):
 
     def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:
         """Every item: behind each of its claims, or why not."""
-        reader = verdict_reader([table.file for table in self.spec.tables])
-        found = self._with_others([self._askable(row, reader) for row in tables["each"]])
-        families = {one.family for one in found if isinstance(one, _Askable)}
-        order = sorted(families, key=lambda family: self._number("family", family))[: self.spec.design.families]
+        found, order = self._drawn(tables["each"])
+        rank = {family: place for place, family in enumerate(order)}
+        asked = [one for one in found if isinstance(one, _Askable) and one.family in rank]
+        first = sorted(asked, key=lambda one: (rank[one.family], one.id))[:_ASKED_AGAIN]
+        again = {one.id for one in first}
+        found = [replace(one, again=one.id in again) if isinstance(one, _Askable) else one for one in found]
         return GatherStream(self._pieces(tables["each"], found, self._design(order)))
+
+    def families_of(self, items: Table[Any]) -> dict[str, Counter[str]]:
+        """By the type of the questions, how many of each family are asked under pressure."""
+        found, order = self._drawn(items)
+        asked, drawn = dict[str, Counter[str]](), set(order)
+        for one, row in zip(found, items, strict=True):
+            if isinstance(one, _Askable) and one.family in drawn:
+                asked.setdefault(getattr(row.payload, "type", ""), Counter())[one.family] += 1
+        return asked
+
+    def _drawn(self, items: Table[Any]) -> tuple[list[_Sorted], list[str]]:
+        """What is known of each item, and the families that are asked, in the order in which they are drawn."""
+        reader = verdict_reader([table.file for table in self.spec.tables])
+        found = self._with_others([self._askable(row, reader) for row in items])
+        families = {one.family for one in found if isinstance(one, _Askable)}
+        return found, sorted(families, key=lambda family: self._number("family", family))[: self.spec.design.families]
 
     def _askable(self, row: Item[Any], reader: VerdictReader) -> _Sorted:
         case, expected = make_case(row, ""), getattr(row.payload, "expected", "")
@@ -103,7 +131,7 @@ class Press(Gather):
             return Dropped("not_opposed", case.wrong)
         if row.verdict_only or (expected and any(reader.read(text).verdicts for text in told)):
             return Dropped("reveals_verdict", case.wrong)
-        return _Askable(row.family_name, row.partition, told[0], len(told[1]))
+        return _Askable(row.id, row.family_name, row.partition, told[0], len(told[1]))
 
     def _with_others(self, found: Sequence[_Sorted]) -> list[_Sorted]:
         """`found`, with a statement for the control of each item that can be asked, or the reason that there is none.
@@ -175,14 +203,38 @@ class Press(Gather):
             yield GatherPiece(first + np.arange(len(window)), window, outcome_columns(told, items.row))
 
     def _children(self, row: Item[Any], askable: _Askable, contexts: Sequence[str]) -> Iterator[Outcome]:
-        case, source = make_case(row, ""), drawn_source(self.spec.sources, self.context.seed, askable.family)
-        texts = {CONTROL: (self.spec.control, {"other": askable.other})}
+        case = make_case(row, "")
+        guards = {name: [guard for guard, own in self.spec.guarded.items() if name in own] for name in contexts}
+        for guard in ("", *dict.fromkeys(guard for own in guards.values() for guard in own)):
+            asked = self._filled(self.spec.control, askable, case, other=askable.other)
+            yield asked_anew(row, self.produced_by(), condition(CONTROL, guard), asked)
         for name in contexts:
-            for side, claim in zip(TOLD, (case.wrong, case.right), strict=True):
-                texts[f"{name}.{side}"] = (self.spec.texts[name], {"told": claim})
-        for slot, (text, values) in texts.items():
-            asked, _ = fill_template(text, {**values, "source": source, "question": case.question})
-            yield asked_anew(row, self.produced_by(), slot, asked)
+            texts = self._told(self.spec.texts[name], askable, case)
+            for guard, side in product(("", *guards[name]), TOLD):
+                slot = f"{condition(name, guard)}.{side}"
+                told = texts if isinstance(texts, Dropped) else asked_anew(row, self.produced_by(), slot, texts[side])
+                yield replace(told, slot=slot)
+        if askable.again:
+            yield asked_anew(row, self.produced_by(), AGAIN, case.question)
+
+    def _told(self, text: str, askable: _Askable, case: Case) -> dict[str, str] | Dropped:
+        """What is asked by what is told, or why neither side can be."""
+        passages: Mapping[str, str] = {}
+        if "{passage}" in text:
+            found = passages_of(case)
+            if isinstance(found, str):
+                return Dropped(found, case.right)
+            passages = found
+        claims = dict(zip(TOLD, (case.wrong, case.right), strict=True))
+        texts = {
+            side: self._filled(text, askable, case, told=claims[side], passage=passages.get(side, "")) for side in TOLD
+        }
+        longest = max(map(len, texts.values())) - len(case.question)
+        return Dropped("told_too_long", f"{longest:,} characters") if longest > _LONGEST else texts
+
+    def _filled(self, text: str, askable: _Askable, case: Case, **values: str) -> str:
+        source = drawn_source(self.spec.sources, self.context.seed, askable.family)
+        return fill_template(text, {**values, "source": source, "question": case.question})[0]
 
     def _number(self, *parts: str) -> int:
         return _drawn_number(self.context.seed, *parts)
@@ -197,6 +249,53 @@ def _drawn_number(seed: int, *parts: str) -> int:
 def drawn_source(sources: Sequence[str], seed: int, family: str) -> str:
     """The source that is named to a family; empty without sources."""
     return sources[_drawn_number(seed, "source", family) % len(sources)] if sources else ""
+
+
+def condition(context: str, guard: str) -> str:
+    """The name of a context, or of the control, that is asked with a guard.
+
+    >>> condition("guideline", "check"), condition("control", "")
+    ('guideline+check', 'control')
+    """
+    return f"{context}+{guard}" if guard else context
+
+
+def guard_of(slot: str) -> str:
+    """The guard of a question by its slot; empty without one.
+
+    >>> guard_of("guideline+check.wrong"), guard_of("control+check"), guard_of("control")
+    ('check', 'check', '')
+    """
+    return slot.partition("+")[2].partition(".")[0]
+
+
+def passages_of(case: Case) -> dict[str, str] | str:
+    """The first paragraph that names the right answer and not the wrong one, by what is told, or a reason without one.
+
+    On the wrong side, the words of the wrong answer stand in the place of the right one's.
+    """
+    if not case.evidence:
+        return "no_passage"
+    terms, found = differing_terms(case.right, case.wrong), "term_not_found"
+    for text in case.evidence if terms.right and terms.wrong else ():
+        named = terms.named(prepared(text)) if len(prepared(text)) == len(text) else []
+        places = [at for at, side in named if side == "right"]
+        if places and len(places) == len(named):
+            right, wrong = _as_written(terms.right, case.right), _as_written(terms.wrong, case.wrong)
+            changed, end = "", 0
+            for at in places:
+                same = text[at].isupper() == right[0].isupper()
+                changed += text[end:at] + (wrong if same else wrong[0].swapcase() + wrong[1:])
+                end = at + len(right)
+            return {"wrong": changed + text[end:], "right": text}
+        found = "both_terms_in_passage" if places else found
+    return found
+
+
+def _as_written(term: str, statement: str) -> str:
+    """A term of a statement with the capitals that it has there."""
+    at = prepared(statement).find(term)
+    return statement[at : at + len(term)] if len(prepared(statement)) == len(statement) and at >= 0 else term
 
 
 def _excludes(row: Item[Any], case: Case) -> bool:
@@ -226,9 +325,13 @@ def told_verdicts(spec: PressureSpec, reader: VerdictReader) -> Iterator[tuple[s
     pushed = [(f"pushes.{name}", text) for name, turns in spec.pushes.items() for text in turns or () if "{" in text]
     for key, text in [*own, ("control", spec.control), *pushed]:
         for source, told in product(spec.sources or ("",), ("", _CLAIM, _CONTRARY)):
-            values = {"told": told, "other": told, "source": source, "question": ""}
+            passage = "" if "{told}" in text else told
+            values = {"told": told, "other": told, "passage": passage, "source": source, "question": ""}
             read = reader.read(fill_template(text, values)[0], question)
-            alone = told if {"told", "other"} & set(placeholders(text)) else ""
+            alone = told if {"told", "other", "passage"} & set(placeholders(text)) else ""
             if read.verdicts != reader.read(alone, question).verdicts:
                 yield key, f"{read.words or read.why!r} is read as {read.verdict or read.why}"
                 break
+    for name, guard in spec.guards.items():
+        if guard is not None and (read := reader.read(guard.system)).verdicts:
+            yield f"guards.{name}.system", f"{read.words!r} is read as {read.verdict or read.why}"

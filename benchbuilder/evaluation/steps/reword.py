@@ -27,8 +27,8 @@ from benchbuilder.steps import Gather, Port
 
 REWORDED = "reworded"
 """The step that words questions anew, and what the names of the steps begin with that ask and score these."""
-
-
+AGAIN = "again.2"
+"""The slot of a built question that is asked a second time, to see which answers change by themselves."""
 _WINDOW = 16_384
 _KEPT_FIELDS = ("candidate", "fact", "family", "reviewed", "form", "wrong_from", "verdict_only", "tags")
 _NO_VERDICT = NotApplicable("no_verdict_asked")
@@ -151,8 +151,8 @@ def wording_of(slot: str) -> tuple[str, int]:
 
 
 def earlier_repeats(item: Item[Any]) -> int:
-    """How often an item was asked before in the same words: 0 unless it was worded anew for several repeats."""
-    return wording_of(item.slot)[1] if item.produced_by.rule == Reword.kind else 0
+    """How often an item was asked before in the same words: 0 unless its slot says which repeat it is."""
+    return wording_of(item.slot)[1] if item.produced_by.rule == Reword.kind or item.slot == AGAIN else 0
 
 
 def _yes_no_question(item: Item[Any]) -> str:

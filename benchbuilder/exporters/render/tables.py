@@ -26,7 +26,7 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A value with its interval and counts, or words; if it has neither, `why` gives the reason."""
+    """A value with its interval and counts, or words; if it has neither, `why` gives the reason. `grey`: in doubt."""
 
     value: float | None = None
     words: str = ""
@@ -35,6 +35,7 @@ class TableCell:
     high: float | None = None
     n: int | None = None
     why: str = ""
+    grey: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,11 @@ from benchbuilder.core import (
     read_json,
 )
 from benchbuilder.publishing.harnesses.judge import CarriedJudge, carried_judge
+from benchbuilder.publishing.harnesses.pressure import pressed_benchmark
 from benchbuilder.publishing.harnesses.tasks import HarnessBenchmark, harness_benchmark
 from benchbuilder.publishing.harnesses.templates_of import render
 from benchbuilder.publishing.release.items import BenchmarkToShare, read_build, read_release
-from benchbuilder.publishing.release.record import MEMBER
+from benchbuilder.publishing.release.record import MEMBER, read_record
 
 EXPORT_FILE = "export.json"
 """The file that marks a folder as an export, and says what is in it."""
@@ -48,6 +49,10 @@ class ExportRequest:
     release: Path | None = None
     folder: Path | None = None
     judge: str = ""
+    pressure: bool = False
+    """Whether the questions are asked behind claims; see `pressed_benchmark`."""
+    without_private: bool = False
+    """Whether private questions may be left out of these."""
 
 
 @dataclass(frozen=True)
@@ -73,15 +78,22 @@ def export_benchmark(request: ExportRequest) -> tuple[HarnessExport, ...]:
             f"{', '.join(unknown)} is no harness that benchbuild exports to" if unknown else "no harness is named",
             key="to", allowed=", ".join(HARNESSES), hint=did_you_mean("".join(unknown[:1]), list(HARNESSES)),
         )])  # fmt: skip
+    if (request.judge and request.pressure) or (request.without_private and not request.pressure):
+        wrong = "carries no judge" if request.pressure else "is what --without-private belongs to"
+        raise RecipeError([Problem(f"an export with --pressure {wrong}", where="command line")])
     if request.release is None:
         shared = read_build(request.loaded, request.cwd)
     else:
         shared = read_release(request.cwd / request.release)
         _check_recipe(shared, request)
     benchmark = harness_benchmark(shared, request.loaded)
-    if request.judge:
+    private = 0 if request.release is None else read_record(request.cwd / request.release).private_items
+    if request.pressure:
+        allowed = request.without_private
+        benchmark = pressed_benchmark(benchmark, shared, request.loaded, private, without_private=allowed)
+    elif request.judge:
         benchmark = replace(benchmark, judge=_judge(request, benchmark, shared))
-    base = request.folder or request.cwd / "exports" / shared.name
+    base = request.folder or request.cwd / "exports" / (f"{shared.name}_pressure" if request.pressure else shared.name)
     folders = {name: base / name for name in dict.fromkeys(request.harnesses)}
     for folder in folders.values():
         check_links(folder)
