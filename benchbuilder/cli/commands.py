@@ -304,6 +304,15 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
          option("--despite", "REASON", "release: although something speaks against it", default=""),
          option("--changes", "TEXT", "release: what changed besides, and why", default="")),
     ),
+    "due": Command(
+        "due", "list items whose facts must be checked, or whose sources changed",
+        ("benchbuild due recipe=care_mi", "benchbuild due recipe=care_mi --on 2030-01-31 --output due.csv"),
+        (RECIPE, option("--on", "DAY", "what is due on this day (default: today); with --read, the day of the check"),
+         option("--output", "FILE", "write a sheet (CSV) for experts: a row for each fact that is due", type=Path),
+         option("--read", "SHEET", "take over a sheet that is filled in: facts that hold go into release.checks, "
+                "others into the log of errata", type=Path),
+         flag("--json", "print one JSON object a line")),
+    ),
     "export": Command(
         "export", "write items for lm_eval, inspect, evalscope, opencompass, or plain",
         ("benchbuild export recipe=care_mi to=lm_eval,inspect",

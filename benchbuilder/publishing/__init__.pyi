@@ -19,6 +19,7 @@ from .harnesses.export import export_benchmark as export_benchmark
 from .harnesses.reader import TaskScoring as TaskScoring
 from .harnesses.reader import reader_module as reader_module
 from .release.item_changes import read_changes as read_changes
+from .release.item_checks import days_of_items as days_of_items
 from .release.items import BenchmarkToShare as BenchmarkToShare
 from .release.items import SharedItem as SharedItem
 from .release.items import read_build as read_build
@@ -42,3 +43,6 @@ from .release.submissions import score_submission as score_submission
 from .release.upload import Upload as Upload
 from .release.upload import plan_upload as plan_upload
 from .release.upload import publish_release as publish_release
+from .updating import ReadChecks as ReadChecks
+from .updating import due_sheet as due_sheet
+from .updating import read_due_sheet as read_due_sheet
