@@ -322,10 +322,11 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
          option("--output", "FOLDER", "where to write a folder for each harness (default: exports/NAME)")),
     ),
     "publish": Command(
-        "publish", "upload a release to the Hugging Face Hub, tagged with its version",
+        "publish", "upload a release or a judge to the Hugging Face Hub, with a tag",
         ("benchbuild publish releases/care_mi/1.0.0 --repository OWNER/NAME --dry-run",
          "benchbuild publish releases/care_mi/1.0.0 --repository OWNER/NAME"),
-        (word("folder", "the folder of a release", metavar="FOLDER", type=Path),
+        (word("folder", "the folder of a release, or of a trained judge", metavar="FOLDER", type=Path),
+         option("--licence", "ID", "of a judge: its licence, such as CC-BY-4.0", default=""),
          option("--repository", "OWNER/NAME", "where to (default: release.repository)"),
          flag("--dry-run", "show every file that would go, and send nothing"),
          flag("--hidden", "a new repository can be seen by its owner only")),

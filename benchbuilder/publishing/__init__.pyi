@@ -24,6 +24,9 @@ from .release.items import BenchmarkToShare as BenchmarkToShare
 from .release.items import SharedItem as SharedItem
 from .release.items import read_build as read_build
 from .release.items import read_release as read_release
+from .release.judge_upload import is_judge as is_judge
+from .release.judge_upload import plan_judge_upload as plan_judge_upload
+from .release.judge_upload import publish_judge as publish_judge
 from .release.make import Release as Release
 from .release.make import ReleaseRequest as ReleaseRequest
 from .release.make import check_release as check_release
