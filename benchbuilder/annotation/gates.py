@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from benchbuilder.annotation.values import passes_gate
@@ -40,8 +41,11 @@ def gate_names(spec: AnnotationSpec) -> list[str]:
 def first_failed_gate(
     candidate: CandidateDecisions, spec: AnnotationSpec, minimum: int, ignored_gates: Collection[str] = ()
 ) -> str | None:
-    """The first gate that `candidate` fails if `minimum` supporting paragraphs are required; ``None`` if it is kept."""
-    return next(_failed_gates(candidate, _gate_rules(spec), minimum, ignored_gates), None)
+    """The first gate that `candidate` fails if `minimum` supporting paragraphs are required; ``None`` if it is kept.
+
+    With the rule ``two_negatives`` it must fail two.
+    """
+    return _first_failure(candidate, _gate_rules(spec), minimum, ignored_gates, spec.negatives)
 
 
 def _gate_rules(spec: AnnotationSpec) -> list[_GateRule]:
@@ -51,6 +55,14 @@ def _gate_rules(spec: AnnotationSpec) -> list[_GateRule]:
         (gate, None, 0.0) if gate == EVIDENCE_GATE else (gate, questions[gate], required[gate])
         for gate in gate_names(spec)
     ]
+
+
+def _first_failure(
+    candidate: CandidateDecisions, rules: Sequence[_GateRule], minimum: int, ignored_gates: Collection[str], least: int
+) -> str | None:
+    """The first of the gates that `candidate` fails; ``None`` if these are fewer than `least`."""
+    failed = list(islice(_failed_gates(candidate, rules, minimum, ignored_gates), least))
+    return failed[0] if len(failed) == least else None
 
 
 def _failed_gates(
@@ -75,7 +87,7 @@ def threshold_table(candidates: Sequence[CandidateDecisions], spec: AnnotationSp
     def kept(minimum: int, *ignored_gates: str) -> Counter[str]:
         counts = Counter(dict.fromkeys(partitions, 0))
         for candidate, count in decided.items():
-            if next(_failed_gates(candidate, rules, minimum, ignored_gates), None) is None:
+            if _first_failure(candidate, rules, minimum, ignored_gates, spec.negatives) is None:
                 counts[candidate.partition] += count
         return counts
 
@@ -94,7 +106,7 @@ def gate_funnel(candidates: Sequence[CandidateDecisions], spec: AnnotationSpec) 
     """For each gate in order: ``gate``, how many it ``dropped``, and how many are ``kept`` after it."""
     rules, failed = _gate_rules(spec), Counter[str | None]()
     for candidate, count in Counter(candidates).items():
-        failed[next(_failed_gates(candidate, rules, spec.min_evidence, ()), None)] += count
+        failed[_first_failure(candidate, rules, spec.min_evidence, (), spec.negatives)] += count
     kept = len(candidates)
     steps: list[dict[str, Any]] = []
     for gate in gate_names(spec):

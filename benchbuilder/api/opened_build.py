@@ -136,7 +136,7 @@ class OpenedBenchmark:
 
     def _evaluated(self, row: str, task: str) -> RowTable:
         """The rows of one class from every step of the evaluation that made them last, one step after the other."""
-        folder = self.folder / "evaluation" / task if task else self.folder / "evaluation"
+        folder = self.folder / task / "evaluation"
         store = Store(folder)
         steps = sorted(path.name for path in store.steps.iterdir() if path.is_dir()) if store.steps.is_dir() else []
         latest = [manifest for step in steps if (manifest := store.latest(step)) is not None and manifest.row == row]

@@ -304,6 +304,15 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
          option("--despite", "REASON", "release: although something speaks against it", default=""),
          option("--changes", "TEXT", "release: what changed besides, and why", default="")),
     ),
+    "due": Command(
+        "due", "list items whose facts must be checked, or whose sources changed",
+        ("benchbuild due recipe=care_mi", "benchbuild due recipe=care_mi --on 2030-01-31 --output due.csv"),
+        (RECIPE, option("--on", "DAY", "what is due on this day (default: today); with --read, the day of the check"),
+         option("--output", "FILE", "write a sheet (CSV) for experts: a row for each fact that is due", type=Path),
+         option("--read", "SHEET", "take over a sheet that is filled in: facts that hold go into release.checks, "
+                "others into the log of errata", type=Path),
+         flag("--json", "print one JSON object a line")),
+    ),
     "export": Command(
         "export", "write items for lm_eval, inspect, evalscope, opencompass, or plain",
         ("benchbuild export recipe=care_mi to=lm_eval,inspect",
@@ -315,10 +324,11 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
          option("--output", "FOLDER", "where to write a folder for each harness (default: exports/NAME)")),
     ),
     "publish": Command(
-        "publish", "upload a release to the Hugging Face Hub, tagged with its version",
+        "publish", "upload a release or a judge to the Hugging Face Hub, with a tag",
         ("benchbuild publish releases/care_mi/1.0.0 --repository OWNER/NAME --dry-run",
          "benchbuild publish releases/care_mi/1.0.0 --repository OWNER/NAME"),
-        (word("folder", "the folder of a release", metavar="FOLDER", type=Path),
+        (word("folder", "the folder of a release, or of a trained judge", metavar="FOLDER", type=Path),
+         option("--licence", "ID", "of a judge: its licence, such as CC-BY-4.0", default=""),
          option("--repository", "OWNER/NAME", "where to (default: release.repository)"),
          flag("--dry-run", "show every file that would go, and send nothing"),
          flag("--hidden", "a new repository can be seen by its owner only")),

@@ -58,6 +58,7 @@ from .spec.audit import AuditTarget as AuditTarget
 from .spec.audit import ViewSpec as ViewSpec
 from .spec.audit import WordTestSpec as WordTestSpec
 from .spec.base import CasingSpec as CasingSpec
+from .spec.base import Day as Day
 from .spec.base import DescriptiveField as DescriptiveField
 from .spec.base import FileRef as FileRef
 from .spec.base import KeyedByStep as KeyedByStep

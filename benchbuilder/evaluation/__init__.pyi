@@ -66,6 +66,8 @@ from .judge_training.finetune_jobs import JobClient as JobClient
 from .judge_training.finetune_jobs import JobLog as JobLog
 from .judge_training.finetune_jobs import JobStatus as JobStatus
 from .judge_training.finetune_jobs import wait_for_job as wait_for_job
+from .judge_training.model_card import card_metrics as card_metrics
+from .judge_training.model_card import format_figure as format_figure
 from .judge_training.predictions import ValidationRun as ValidationRun
 from .judge_training.score_file import SUFFIXES as SUFFIXES
 from .judge_training.score_file import read_records as read_records
@@ -75,6 +77,7 @@ from .judge_training.score_file import write_records as write_records
 from .judge_training.storage import clean_judge_folders as clean_judge_folders
 from .judge_training.storage import judge_spec as judge_spec
 from .judge_training.storage import load_validation_run as load_validation_run
+from .judge_training.storage import read_predictions as read_predictions
 from .judge_training.train import train_judge as train_judge
 from .judge_training.train import validation_run_from_scores as validation_run_from_scores
 from .judges.asking import ChatJudge as ChatJudge
@@ -91,6 +94,8 @@ from .judges.base import library_versions as library_versions
 from .judges.base import make_case as make_case
 from .judges.card import FINAL as FINAL
 from .judges.card import JUDGE_CARD as JUDGE_CARD
+from .judges.card import LEARNED as LEARNED
+from .judges.card import PREDICTIONS as PREDICTIONS
 from .judges.card import changed_settings as changed_settings
 from .judges.card import judge_mismatches as judge_mismatches
 from .judges.card import plain_spec as plain_spec

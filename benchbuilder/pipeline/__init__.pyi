@@ -44,6 +44,11 @@ from .inspected_flow import InspectedFlow as InspectedFlow
 from .inspected_flow import ports_of_step as ports_of_step
 from .inspector import Inspector as Inspector
 from .inspector import TracedBranch as TracedBranch
+from .item_days import CheckedFact as CheckedFact
+from .item_days import ItemDays as ItemDays
+from .item_days import append_checks as append_checks
+from .item_days import days_of_build as days_of_build
+from .item_days import read_checks as read_checks
 from .last_command import last_command_hint as last_command_hint
 from .last_command import last_overrides as last_overrides
 from .last_command import without_secrets as without_secrets

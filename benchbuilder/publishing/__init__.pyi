@@ -19,10 +19,14 @@ from .harnesses.export import export_benchmark as export_benchmark
 from .harnesses.reader import TaskScoring as TaskScoring
 from .harnesses.reader import reader_module as reader_module
 from .release.item_changes import read_changes as read_changes
+from .release.item_checks import days_of_items as days_of_items
 from .release.items import BenchmarkToShare as BenchmarkToShare
 from .release.items import SharedItem as SharedItem
 from .release.items import read_build as read_build
 from .release.items import read_release as read_release
+from .release.judge_upload import is_judge as is_judge
+from .release.judge_upload import plan_judge_upload as plan_judge_upload
+from .release.judge_upload import publish_judge as publish_judge
 from .release.make import Release as Release
 from .release.make import ReleaseRequest as ReleaseRequest
 from .release.make import check_release as check_release
@@ -42,3 +46,6 @@ from .release.submissions import score_submission as score_submission
 from .release.upload import Upload as Upload
 from .release.upload import plan_upload as plan_upload
 from .release.upload import publish_release as publish_release
+from .updating import ReadChecks as ReadChecks
+from .updating import due_sheet as due_sheet
+from .updating import read_due_sheet as read_due_sheet

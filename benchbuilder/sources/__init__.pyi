@@ -1,9 +1,12 @@
 from .base import UNITS_PER_BATCH as UNITS_PER_BATCH
 from .base import Source as Source
 from .base import SourceSpec as SourceSpec
+from .base import UpdatingSpec as UpdatingSpec
 from .base import pack_units as pack_units
 from .base import unpack_units as unpack_units
 from .columnar.columns import BLOCK_BYTES as BLOCK_BYTES
+from .fact_days import FactDays as FactDays
+from .fact_days import days_of_units as days_of_units
 from .formats.cleaning import list_separator as list_separator
 from .formats.delimited import TableDialect as TableDialect
 from .formats.delimited import delimited_cells as delimited_cells

@@ -7,9 +7,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import pyarrow as pa
+from pydantic import Field
 
-from benchbuilder.config import DescriptiveField, FileRef, KindSpec, LanguageTag
+from benchbuilder.config import Day, DescriptiveField, FileRef, KindSpec, LanguageTag, Spec
 from benchbuilder.core import Dropped, EndOfFile, Kept, Row, SourceBatch, SourceUnit, Table
+
+
+class DayColumns(Spec):
+    """The columns of a source that hold the days of each fact (ISO 8601); an empty cell says none."""
+
+    checked_on: str | int | None = None
+    recheck_by: str | int | None = None
+
+
+class UpdatingSpec(Spec):
+    """When the facts of a source were checked, and by when they must be checked again.
+
+    `checked_on` and `recheck_by` hold for facts of which the `columns` say no day. `recheck_after` is the number of
+    days after a check on which a fact is due, where nothing names the day itself.
+    """
+
+    checked_on: Day = ""
+    recheck_by: Day = ""
+    recheck_after: Annotated[int | None, Field(ge=1)] = None
+    columns: DayColumns = DayColumns()
 
 
 class SourceSpec(KindSpec):
@@ -20,6 +41,8 @@ class SourceSpec(KindSpec):
     title: Annotated[str, DescriptiveField()] = ""
     url: Annotated[str, DescriptiveField()] = ""
     citation: Annotated[str, DescriptiveField()] = ""
+    updating: Annotated[UpdatingSpec | None, DescriptiveField()] = None
+    """When its facts were checked, and when they are due again. It changes no row."""
 
 
 class Source(ABC):

@@ -45,6 +45,18 @@ def test_the_first_failed_gate_is_named():
     assert first_failed_gate(judged(fluent=0), judging, 3, ignored_gates=("fluent",)) is None
 
 
+def test_with_two_negatives_one_missed_threshold_drops_nothing():
+    judging = spec(rule="two_negatives")
+    assert first_failed_gate(judged(fluent=0), judging, 3) is None
+    assert first_failed_gate(judged(2), judging, 3) is None
+    assert first_failed_gate(judged(2, fluent=0), judging, 3) == "min_evidence"
+    assert first_failed_gate(judged(medical_norm=0, fluent=0), judging, 3) == "medical_norm"
+    assert first_failed_gate(judged(medical_norm=0, fluent=0), judging, 3, ignored_gates=("fluent",)) is None
+    people = [judged(3, fluent=0), judged(2, fluent=0), judged(6)]
+    assert [row["dropped"] for row in gate_funnel(people, judging)] == [0, 0, 0, 1, 0, 0]
+    assert {row["min_evidence"]: row["kept"] for row in threshold_table(people, judging)}[3] == 2
+
+
 def test_threshold_counts_and_funnel():
     people = [judged(6), judged(3), judged(2, partition="bios"), judged(0), judged(5, single_answer=0),
               judged(3, fluent=0)]  # fmt: skip

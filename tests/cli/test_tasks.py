@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from html_page import Page
 
+import benchbuilder as bb
 from benchbuilder.cli.dispatch import main
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.errors import RecipeError
@@ -83,6 +84,7 @@ def test_every_task_is_written_and_evaluated_in_a_folder_of_its_own(here: Path, 
     told = capsys.readouterr().out
     assert f"verdicts: 3 systems on {counts['verdicts']} items, in builds/two/verdicts/evaluation" in told
     data = json.loads((build / "verdicts" / "evaluation" / "results.json").read_text("utf-8"))
+    assert len(bb.open(build).answers("verdicts")) == 3 * counts["verdicts"]
     (sheet,) = [sheet for sheet in data["tables"] if sheet["name"] == "metric_accuracy"]
     found = {line["cells"][0]["words"]: line["cells"][1]["value"] for line in sheet["lines"]}
     yes = sum(row["expected"] == "yes" for row in rows["verdicts"]) / counts["verdicts"]

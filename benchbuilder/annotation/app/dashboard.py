@@ -194,7 +194,7 @@ class AnnotatorSummary:
 
 def annotator_summaries(people: Iterable[PersonProgress], spec: ProjectSpec) -> list[AnnotatorSummary]:
     """Summaries of annotators, and of adjudicators if the project has adjudication."""
-    roles = ("annotator", "adjudicator") if spec.rule == "adjudicate" else ("annotator",)
+    roles = ("annotator", "adjudicator") if spec.rule != "mean" else ("annotator",)
     return [
         AnnotatorSummary(work.person, work.progress, measure_pace(work.seconds, spec.min_seconds), work.gold)
         for work in people

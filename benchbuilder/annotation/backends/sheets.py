@@ -69,7 +69,7 @@ class SheetsSpec(AnnotationSpec):
     def _people(self) -> SheetsSpec:
         if len(set(self.people())) < len(self.people()):
             raise ValueError("annotators: the annotators and the adjudicator must all be different people")
-        if self.adjudicator is None and self.rule == "adjudicate":
+        if self.adjudicator is None and self.rule != "mean":
             raise ValueError("adjudicator: somebody must decide where annotators are in dispute, or write rule: mean")
         if not self.display_fields() and (lacking := self.labels.lacking()):
             raise ValueError(f"labels: sheets of candidates need {', '.join(lacking)} too; other rows need `fields`")

@@ -243,7 +243,7 @@ def judging_losses(export: ExportInput, *, hides_metadata: bool = True) -> list[
     """Losses of tools without adjudication and thresholds; `hides_metadata` if they omit what is not shown."""
     spec = export.project.spec
     losses = [ExportLoss("the aggregation rule, gates and thresholds of the recipe")]
-    if spec.rule == "adjudicate":
+    if spec.rule != "mean":
         losses.append(ExportLoss("the queue of disputes with anonymous peers"))
     if any(q.answer == "scalar" for q in spec.questions_about().values()):
         losses.append(ExportLoss("tolerance and threshold for disputes about numbers"))

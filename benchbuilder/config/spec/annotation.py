@@ -101,13 +101,15 @@ class AnnotationSpec(KindSpec, ABC):
     is ``null`` is not asked. One that is ``null`` or missing in `keep` is asked, but does not filter.
 
     With the `rule` ``adjudicate``, an adjudicator decides if the annotators are in dispute; otherwise they do (scalars:
-    by their mean). With ``mean`` there is no adjudicator: the mean of all votes decides. `thresholds` are the numbers
-    of supporting paragraphs for which kept candidates are counted. `fields` lists what people see, in order, each with
-    a label; ``null`` hides a field. `floor` says how far people must agree. It changes no item.
+    by their mean). With ``mean`` there is no adjudicator: the mean of all votes decides. With ``two_negatives``
+    decisions are those of ``adjudicate``, and a candidate is dropped only if it misses two or more of the filter
+    thresholds, of which the number of supporting paragraphs is one. `thresholds` are the numbers of supporting
+    paragraphs for which kept candidates are counted. `fields` lists what people see, in order, each with a label;
+    ``null`` hides a field. `floor` says how far people must agree. It changes no item.
     """
 
     questions: dict[Name, GuidingQuestion | None]
-    rule: Literal["adjudicate", "mean"] = "adjudicate"
+    rule: Literal["adjudicate", "mean", "two_negatives"] = "adjudicate"
     keep: dict[Name, int | float | None] = {}
     min_evidence: Annotated[int, Field(ge=0)] = 0
     thresholds: tuple[Annotated[int, Field(ge=0)], ...] = ()
@@ -134,9 +136,14 @@ class AnnotationSpec(KindSpec, ABC):
                 raise ValueError(f"keep: {name} cannot be a gate, as it may be left empty (required: false)")
             if question.answer == "text" or value not in allowed.get(question.answer, {value}):
                 raise ValueError(f"keep: {name} cannot be {value:g}: its answer is {question.answer}")
-        if self.rule == "adjudicate" and self.votes_per_task() < 2 and any(q.answer != "text" for q in asked.values()):
-            raise ValueError("rule: adjudicate needs at least two annotators a thing; with one, write rule: mean")
+        if self.rule != "mean" and self.votes_per_task() < 2 and any(q.answer != "text" for q in asked.values()):
+            raise ValueError(f"rule: {self.rule} needs at least two annotators a thing; with one, write rule: mean")
         return self
+
+    @property
+    def negatives(self) -> int:
+        """How many filter thresholds a candidate must miss to be dropped."""
+        return 2 if self.rule == "two_negatives" else 1
 
     @abstractmethod
     def votes_per_task(self) -> int:

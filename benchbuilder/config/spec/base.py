@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -59,6 +60,16 @@ def _known_language(code: str) -> str:
 
 LanguageTag = Annotated[str, AfterValidator(_known_language)]
 """The tag of a known language (BCP 47)."""
+
+
+def _known_day(text: str) -> str:
+    if text:
+        date.fromisoformat(text)
+    return text
+
+
+Day = Annotated[str, AfterValidator(_known_day)]
+"""A day, ISO 8601 (2026-01-31); empty: nobody has said one."""
 
 
 FolderPath = Annotated[str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f]+$")]

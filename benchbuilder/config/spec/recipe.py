@@ -6,17 +6,17 @@ the loader hands each to the spec class of its kind and puts the result in its p
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from benchbuilder.config.links import check_links
 from benchbuilder.config.spec.analysis import AnalysisSpec
 from benchbuilder.config.spec.annotation import Name, ReviewProjectSpec
 from benchbuilder.config.spec.audit import AuditSpec
 from benchbuilder.config.spec.base import (
+    Day,
     FileRef,
     FolderPath,
     KindSpec,
@@ -78,7 +78,7 @@ class CardSpec(Spec):
     not_for: tuple[str, ...]
     limitations: tuple[str, ...] = ()
     personal_data: str
-    correct_as_of: str = ""
+    correct_as_of: Day = ""
     """Date until which the knowledge was checked, ISO 8601 (2025-01-31); empty: nobody has said one."""
     citation: str = ""
     deviations: tuple[str, ...] = ()
@@ -86,13 +86,6 @@ class CardSpec(Spec):
     illustrative: bool = False
     """Whether the sources are sample data, not expert-checked. With a bundled sample in use it is always true; with
     sources that did not come with the recipe it is false, whatever another recipe says."""
-
-    @field_validator("correct_as_of")
-    @classmethod
-    def _date(cls, value: str) -> str:
-        if value:
-            date.fromisoformat(value)
-        return value
 
 
 OWN_FOLDERS = frozenset({"analysis", "annotation", "audit", "compare", "evaluation", "judges", "store", "words"})

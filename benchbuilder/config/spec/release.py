@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from benchbuilder.config.spec.base import FolderPath, RuntimeOption, Spec
+from benchbuilder.config.spec.base import FileRef, FolderPath, RuntimeOption, Spec
 
 REPOSITORY_PATTERN = r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$"
 """The name of a repository on the Hub, with its owner."""
@@ -31,5 +31,7 @@ class ReleaseSpec(Spec):
     repository: Annotated[str | None, Field(pattern=REPOSITORY_PATTERN)] = None
     contact: Annotated[str, Field(pattern=r"^(https?://\S+|[^@\s]+@[^@\s]+)?$")] = ""
     """Where readers report an error in an item: a page, or an address of electronic mail. The card prints it."""
+    checks: FileRef | None = None
+    """The log of facts that experts checked again (``.jsonl``), which ``benchbuild due`` writes."""
     dir: Annotated[FolderPath, RuntimeOption()] = "releases"
     """Folder of all releases, under the current folder."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
 from benchbuilder.config.spec.annotation import Name
-from benchbuilder.config.spec.base import Spec
+from benchbuilder.config.spec.base import Day, Spec
 
 CriterionState = Literal["yes", "partly", "no", "not_applicable"]
 
@@ -18,7 +17,7 @@ class ScorecardAnswer(Spec):
 
     state: CriterionState
     evidence: Annotated[str, Field(pattern=r"\S")]
-    on: str = ""
+    on: Day = ""
     """The day of the answer, ISO 8601 (2026-01-31); empty if it does not matter."""
 
     @field_validator("state", mode="before")
@@ -26,13 +25,6 @@ class ScorecardAnswer(Spec):
     def _word(cls, value: object) -> object:
         """YAML reads a bare yes and no as true and false."""
         return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
-
-    @field_validator("on")
-    @classmethod
-    def _date(cls, value: str) -> str:
-        if value:
-            date.fromisoformat(value)
-        return value
 
 
 class ScorecardSpec(Spec):

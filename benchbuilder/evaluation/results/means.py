@@ -50,6 +50,10 @@ def paired_systems(frame: ResultsFrame, measure: ScoredAspect) -> list[Evaluated
     return known if len(known) > 1 else everyone
 
 
+_COPIED = 0.9995
+"""A mean similarity that is shown as 1.000."""
+
+
 def means_table(frame: ResultsFrame, measure: ScoredAspect, published: PublishedResults | None) -> ResultTable:
     """Mean and standard deviation per model, over all items and by source."""
     t = frame.t
@@ -65,6 +69,12 @@ def means_table(frame: ResultsFrame, measure: ScoredAspect, published: Published
         cells = [frame.mean_cell(part, spread=measure.aspect != VERDICT) for part in parts]
         lines.append(frame.line(system, *cells, cells[0].n))
     notes = [t("results.words_only")] if measure.compares_words_only else []
+    copied = [
+        system.display_name
+        for system, line in zip(ranked_systems(frame, measure), lines, strict=True)
+        if measure.of_similarity and (line.cells[1].value or 0) >= _COPIED
+    ]
+    notes += [t("results.copied", models=t("report.list_comma").join(copied))] if copied else []
     notes += [t("results.folded", n=len(rest), shown=len(sources))] if rest else []
     table = published.tables.get(measure.aspect) if published else None
     if published and table and measure.role != "rule" and not measure.compares_words_only:

@@ -53,6 +53,8 @@ class ScoredAspect:
     compares_words_only: bool = False
     """Whether an untrained judge compares words only; published human scores are not shown beside it."""
     form: str = ""
+    of_similarity: bool = False
+    """Whether it is how similar the words of an answer are to those of the right statement."""
     of_claims: bool = False
     """Whether it counts claims: these aspects are shown together, and in no other table."""
 
@@ -210,7 +212,9 @@ def _measure(aspect: str, scorer: str, rows: Collection[ItemScores], evaluation:
     if spec.get("kind") == "ratings" or any(scores.ratings for scores in rows):
         role = "people"
     compares_words = judge.get("kind") == "similarity"
-    return ScoredAspect(aspect, scorer, role, compares_words, of_claims=spec.get("kind") == "claims")
+    of_similarity = compares_words or spec.get("kind") == "similarity"
+    of_claims = spec.get("kind") == "claims"
+    return ScoredAspect(aspect, scorer, role, compares_words, of_similarity=of_similarity, of_claims=of_claims)
 
 
 def _place(names: Sequence[str], name: str) -> int:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from benchbuilder.core import DataError, PageTexts, printable_text, read_given_text, read_json, write_atomically
 from benchbuilder.exporters import render_markdown, texts_as_markdown
 from benchbuilder.publishing.release.item_changes import CHANGES_FILE, ChangedItems
+from benchbuilder.publishing.release.item_checks import ItemChecks
 from benchbuilder.publishing.release.private_folder import PRIVATE_FOLDER, PrivateFolder, make_private
 from benchbuilder.publishing.release.record import ReleaseRecord
 from benchbuilder.steps import Erratum
@@ -21,7 +22,12 @@ _ERRATA_FILE = "errata.json"
 
 
 def write_changes(
-    folder: Path, before: Path | None, record: ReleaseRecord, changes: ChangedItems, t: PageTexts
+    folder: Path,
+    before: Path | None,
+    record: ReleaseRecord,
+    changes: ChangedItems,
+    t: PageTexts,
+    checks: ItemChecks | None = None,
 ) -> None:
     """Write ``CHANGES.md``: a section for this version, then those of the versions before.
 
@@ -31,7 +37,7 @@ def write_changes(
         {**row.__dict__, "reason": printable_text(row.reason)} for row in changes.rows if row.field in ("id", "item")
     ]
     text = render_markdown(
-        "changes.md.j2", _PACKAGES, release=record, raw=Markup, t=texts_as_markdown(t), texts=t,
+        "changes.md.j2", _PACKAGES, release=record, raw=Markup, t=texts_as_markdown(t), texts=t, checks=checks,
         fixed=[row for row in rows if row["field"] == "id" and row["erratum"]],
         withdrawn=[row for row in rows if row["after"] == "withdrawn"],
         removed=[row for row in rows if row["after"] == "removed"],

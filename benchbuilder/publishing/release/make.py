@@ -44,6 +44,7 @@ from benchbuilder.publishing.release.item_changes import (
     replaced_items,
     write_item_changes,
 )
+from benchbuilder.publishing.release.item_checks import days_of_items, says_days, write_item_checks
 from benchbuilder.publishing.release.item_order import items_of_material
 from benchbuilder.publishing.release.items import ReleasedItems, SharedItem, released_items, rows_of_file
 from benchbuilder.publishing.release.material import ReleaseMaterial, gather_material
@@ -143,7 +144,10 @@ def _make_release(request: ReleaseRequest, releases: Path) -> Release:
         _check_patch(request.version, former, changes)
         record = _record(request, material, filled, canary, former, changes, refusals)
         write_item_changes(working, before, of_items, canary)
-        write_changes(working, before, record, of_items, texts_of_card(material))
+        days = days_of_items(request.loaded, request.cwd) if says_days(request.loaded) else []
+        since = "" if former is None else former.date
+        checks = write_item_checks(working, days, filled.public, since, record.date, canary)
+        write_changes(working, before, record, of_items, texts_of_card(material), checks)
         _write_descriptions(working, material, record, filled, card, refusals)
         filled.save_private(private.version_folder(request.version))
         note_errata(private, request.version, errata)

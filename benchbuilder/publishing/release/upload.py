@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from benchbuilder.config import REPOSITORY_PATTERN, display_path
 from benchbuilder.core import (
@@ -22,7 +22,7 @@ from benchbuilder.core import (
 from benchbuilder.publishing.release.make import CHECKSUMS, check_release, listed_checksums
 from benchbuilder.publishing.release.record import ReleaseRecord, parse_version, read_record
 
-_KIND = "dataset"
+RepositoryKind = Literal["dataset", "model"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,9 @@ class UploadedFile:
 
 @dataclass(frozen=True)
 class Upload:
-    """What goes, or went, to the Hub; `tag` is the version. `address` is empty until it is there.
+    """What goes, or went, to the Hub; `tag` is the version, or that of a judge, which has no `record`.
+
+    `address` is empty until it is there.
 
     `was_there` says that this very release was published before, and nothing was sent.
     """
@@ -44,7 +46,7 @@ class Upload:
     repository: str
     tag: str
     files: tuple[UploadedFile, ...]
-    record: ReleaseRecord
+    record: ReleaseRecord | None
     address: str = ""
     was_there: bool = False
 
@@ -69,17 +71,26 @@ def plan_upload(folder: Path, repository: str | None = None) -> Upload:
             f"{display_path(folder)} holds files that no release wrote", where=", ".join(strange),
             why="they would be published too", next="move them away",
         )  # fmt: skip
-    target = repository or record.repository
-    if not target:
+    return Upload(repository_of(repository or record.repository), record.version, planned_files(folder), record)
+
+
+def repository_of(named: str | None) -> str:
+    """The repository that is named; RecipeError if none is, or it has no owner."""
+    if not named:
         raise RecipeError([Problem("no repository is named", where="command line: publish",
                                    hint="give --repository OWNER/NAME, or set release.repository")])  # fmt: skip
-    if not re.match(REPOSITORY_PATTERN, target):
+    if not re.match(REPOSITORY_PATTERN, named):
         raise RecipeError([Problem(
-            "a repository has an owner and a name", where="command line: --repository", actual=target,
+            "a repository has an owner and a name", where="command line: --repository", actual=named,
             allowed="OWNER/NAME", hint="for instance my-group/my-benchmark",
         )])  # fmt: skip
-    files = tuple(_uploaded_file(folder, name) for name in sorted(listed))
-    return Upload(target, record.version, files, record)
+    return named
+
+
+def planned_files(folder: Path) -> tuple[UploadedFile, ...]:
+    """All files of a folder, by name."""
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+    return tuple(_uploaded_file(folder, name) for name in names)
 
 
 def _uploaded_file(folder: Path, name: str) -> UploadedFile:
@@ -108,39 +119,49 @@ def publish_release(
         ServiceError: The Hub refuses or does not answer.
         InstallationError: The extra ``publish`` is not installed.
     """
-    plan = plan_upload(folder, repository)
+    return publish_files(plan_upload(folder, repository), folder, "dataset", hidden=hidden, endpoint=endpoint)
+
+
+def publish_files(plan: Upload, folder: Path, kind: RepositoryKind, *, hidden: bool, endpoint: str | None) -> Upload:
+    """Send the planned files of a folder; errors are those of `publish_release`."""
     with imports_of("publish", "publishing"):
         from huggingface_hub import HfApi
         from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError, OfflineModeIsEnabled
     api = HfApi(endpoint=endpoint)
     failures = (HfHubHTTPError, *_web_errors(HfHubHTTPError), LocalTokenNotFoundError, OfflineModeIsEnabled, OSError)
     try:
-        if not api.repo_exists(plan.repository, repo_type=_KIND):
-            api.create_repo(plan.repository, repo_type=_KIND, private=hidden or None)
-        tags = [ref.name for ref in api.list_repo_refs(plan.repository, repo_type=_KIND).tags]
-        if plan.tag in tags and _is_there(api, plan, folder):
-            return replace(plan, address=_address(api, plan), was_there=True)
-        _check_tags(plan, tags)
+        if not api.repo_exists(plan.repository, repo_type=kind):
+            api.create_repo(plan.repository, repo_type=kind, private=hidden or None)
+        tags = [ref.name for ref in api.list_repo_refs(plan.repository, repo_type=kind).tags]
+        if plan.tag in tags and _is_there(api, plan, folder, kind):
+            return replace(plan, address=_address(api, plan, kind), was_there=True)
+        if kind == "dataset":
+            _check_tags(plan, tags)
         commit: Any = api.upload_folder(
-            repo_id=plan.repository, repo_type=_KIND, folder_path=folder, delete_patterns="*",
+            repo_id=plan.repository, repo_type=kind, folder_path=folder, delete_patterns="*",
             allow_patterns=[file.name for file in plan.files], commit_message=f"Release {plan.tag}",
         )  # fmt: skip
-        api.create_tag(plan.repository, tag=plan.tag, repo_type=_KIND, revision=commit.oid)
+        api.create_tag(plan.repository, tag=plan.tag, repo_type=kind, revision=commit.oid)
     except failures as error:
         raise ServiceError(
             f"{plan.repository} could not be published", where=api.endpoint, why=str(error).strip(),
             next=_remedy(getattr(getattr(error, "response", None), "status_code", None), plan.repository),
         ) from error  # fmt: skip
-    return replace(plan, address=_address(api, plan))
+    return replace(plan, address=_address(api, plan, kind))
 
 
-def _address(api: Any, plan: Upload) -> str:
-    return f"{api.endpoint}/datasets/{plan.repository}/tree/{plan.tag}"
+def _address(api: Any, plan: Upload, kind: RepositoryKind) -> str:
+    return f"{api.endpoint}/{'datasets/' if kind == 'dataset' else ''}{plan.repository}/tree/{plan.tag}"
 
 
-def _is_there(api: Any, plan: Upload, folder: Path) -> bool:
-    """Whether the tag has these very files: its list of checksums is the same, by its hash in git."""
-    found = api.get_paths_info(plan.repository, [CHECKSUMS], revision=plan.tag, repo_type=_KIND)
+def _is_there(api: Any, plan: Upload, folder: Path, kind: RepositoryKind) -> bool:
+    """Whether the tag has these very files: its list of checksums is the same, by its hash in git.
+
+    The tag of a judge is that of its digest.
+    """
+    if kind == "model":
+        return True
+    found = api.get_paths_info(plan.repository, [CHECKSUMS], revision=plan.tag, repo_type=kind)
     data = read_given_file(folder / CHECKSUMS)
     blob = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
     return any(getattr(file, "blob_id", None) == blob for file in found)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 from doc_blocks import blocks, script
 from installed_plugins import Environment
 from patience import patience
+from published_tables import published_rows
 
 
 @pytest.fixture(scope="module")
@@ -40,3 +42,19 @@ def test_the_commands_of_its_readme_run(installed: tuple[Path, Environment], tmp
         env={"PATH": paths, "HOME": str(tmp_path), "LANG": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONSAFEPATH": "1"},
     )  # fmt: skip
     assert done.returncode == 0, f"{done.stderr}\n--- output\n{done.stdout[-3000:]}"
+
+
+@pytest.mark.full
+def test_the_published_tables_come_from_their_commands(installed: tuple[Path, Environment], tmp_path: Path) -> None:
+    _, environment = installed
+
+    @cache
+    def run(words: tuple[str, ...]) -> str:
+        done = environment.run("-m", "benchbuilder", *words, folder=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    run(("recipe=cmhe",))
+    lacking = {row.name: row.missing(tmp_path / "builds" / "cmhe", run) for row in published_rows("cmhe")}
+    assert len(lacking) >= 9
+    assert not any(lacking.values()), lacking

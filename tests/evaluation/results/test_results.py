@@ -562,6 +562,19 @@ def test_published_figures_do_not_stand_under_a_judge_that_compares_words(tmp_pa
     assert "GPT-4" not in lines(write(tmp_path, build), "means_correctness_judge_words")
 
 
+def test_answers_that_copy_the_right_statement_are_told_to_be_an_artefact(tmp_path):
+    made = Evaluation([item(n) for n in range(4)])
+    for row in made.items:
+        for model, score in (("glad", 1.0), ("brisk", 0.9)):
+            made.answer(model, row)
+            made.score("judge_words", "correctness", model, row, score)
+    build = made.finished(judges=("words",))
+    said = "A mean of 1.000 is an artefact of glad: the answers repeat the right statements"
+    assert said not in write(tmp_path / "read", build)["results.md"].read_text(encoding="utf-8")
+    build.recipe["evaluation"]["judges"]["words"]["kind"] = "similarity"
+    assert said in write(tmp_path / "compared", build)["results.md"].read_text(encoding="utf-8")
+
+
 def test_a_recorded_model_is_shown_by_its_own_name(tmp_path, exact):
     build = exact.finished()
     build.recipe["steps"] = {"answer.glad": {"baseline": {"kind": "recorded", "model": "文心一言"}}}
