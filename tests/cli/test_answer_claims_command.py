@@ -193,4 +193,7 @@ def test_a_scorer_without_a_verifier_is_refused(verified: Verified, monkeypatch:
     monkeypatch.chdir(verified.folder.parents[2])
     words = ["paths.model_answers=answers.jsonl", RULE, "evaluation.answer_claims=null"]
     assert main(["evaluate", *RECIPE, *words]) != 0
+    assert "evaluation.judges.claims_correctness.verifier" in capsys.readouterr().err
+    words += ["~evaluation.judges.claims_correctness"]
+    assert main(["evaluate", *RECIPE, *words]) != 0
     assert "nobody reads the claims that this scorer counts" in capsys.readouterr().err

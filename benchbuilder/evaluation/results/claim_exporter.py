@@ -14,12 +14,12 @@ from pydantic import Field
 
 from benchbuilder.config import BootstrapSpec, KindSpec
 from benchbuilder.core import AnswerClaim, Item, PageTexts, Row, atomic_path, strip_reasoning
+from benchbuilder.evaluation.claims.counts import ClaimCounts, count_claims
 from benchbuilder.evaluation.judges.base import Case, make_case
 from benchbuilder.evaluation.results import PACKAGES
 from benchbuilder.evaluation.results.claims import OUTCOMES, ClaimResults, claim_tables, read_claims
 from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS, ResultsFrame, bootstrap_settings
 from benchbuilder.evaluation.results.run import EvaluationRun, gather_run
-from benchbuilder.evaluation.scorers.claims import ClaimCounts, count_claims
 from benchbuilder.evaluation.steps.claims import CLAIMS
 from benchbuilder.exporters import (
     Exporter,

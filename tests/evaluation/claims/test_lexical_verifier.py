@@ -172,9 +172,10 @@ def test_without_a_list_the_rule_is_refused_and_says_what_to_write():
 
 def test_a_language_without_a_list_is_refused_by_its_name():
     spec = LexicalVerifierSpec.model_validate({"kind": "lexical", "words": [str(LISTS / "en.yaml")]})
-    check_language(spec, "en-GB")
+    check_language(spec, "en-GB", "evaluation.answer_claims")
     with pytest.raises(RecipeError) as caught:
-        check_language(spec, "es")
+        check_language(spec, "es", "evaluation.judges.mine.verifier")
+    assert caught.value.problems[0].key == "evaluation.judges.mine.verifier.words"
     assert "no word list is in the language of the items" in str(caught.value)
 
 
