@@ -60,6 +60,7 @@ class RuleVerifier(ClaimVerifier):
     """
 
     kind: ClassVar[str] = "lexical"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[VerifierSpec]] = LexicalVerifierSpec
     by_rule: ClassVar[bool] = True
     _reader: LexicalVerifier | None = None

@@ -65,6 +65,26 @@ def test_it_reads_what_an_answer_does_with_the_statements(case: Case, answer: st
     assert stances(case, answer) == (right, wrong)
 
 
+APART = [
+    ("该病属于显性遗传。", "该病属于隐性遗传。", "显性遗传", "隐性"),
+    ("疫苗的接种途径是皮内注射。", "疫苗的接种途径是皮下注射。", "接种在皮内", "皮下"),
+    ("最主要的原因是维生素B1缺乏。", "最主要的原因是维生素C缺乏。", "原因是缺乏维生素B1", "维生素C缺乏"),
+    ("症状消失的时间为12周左右。", "症状消失的时间为36周左右。", "约12周症状消失", "36周时消失"),
+    ("评分3分属于重度窒息。", "评分3分属于轻度窒息。", "重度", "轻度"),
+    ("控制血糖首选胰岛素。", "控制血糖首选糖皮质激素。", "首选胰岛素", "首选糖皮质激素"),
+    ("复查的时间为产后42天。", "复查的时间为产后14天。", "产后42天复查", "14天复查"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "says_right", "says_wrong"), APART)
+def test_statements_that_differ_in_a_part_of_a_word_are_told_apart(
+    right: str, wrong: str, says_right: str, says_wrong: str
+):
+    case = Case("问题是什么？", "", (right,), right, wrong, "oe")
+    assert stances(case, f"{says_right}。") == (S, N)
+    assert stances(case, f"{says_wrong}。") == (N, S)
+
+
 VERDICTS = [
     (DRUG, "The course takes 10 days.", "supported"),
     (DRUG, "The course takes ten days.", "supported"),
