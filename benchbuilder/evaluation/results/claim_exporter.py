@@ -13,10 +13,11 @@ from markupsafe import Markup, escape
 from pydantic import Field
 
 from benchbuilder.config import BootstrapSpec, KindSpec
-from benchbuilder.core import AnswerClaim, Item, PageTexts, Row, atomic_path, strip_reasoning
+from benchbuilder.core import AnswerClaim, Item, PageTexts, Row, atomic_path, strip_reasoning, write_atomically
 from benchbuilder.evaluation.claims.counts import ClaimCounts, count_claims
 from benchbuilder.evaluation.judges.base import Case, make_case
 from benchbuilder.evaluation.results import PACKAGES
+from benchbuilder.evaluation.results.claim_audit import draw_claims, row_to_rate, sheet_to_rate
 from benchbuilder.evaluation.results.claims import OUTCOMES, ClaimResults, claim_tables, read_claims
 from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS, ResultsFrame, bootstrap_settings
 from benchbuilder.evaluation.results.run import EvaluationRun, gather_run
@@ -37,14 +38,21 @@ COLUMNS = tuple(name for name in AnswerClaim.model_fields if name == "of" or nam
 
 
 class ClaimsPageSpec(PageSpec):
-    """`file` is the first part of the file names. `most` is how many answers the page shows, the worst first."""
+    """`file` is the first part of the file names. `most` is how many answers the page shows, the worst first.
+
+    `rate` is how many claims are drawn for people to rate; 0 writes no such file.
+    """
 
     file: FileName = "claims"
+    rate: Annotated[int, Field(ge=0, le=5_000)] = 120
     most: Annotated[int, Field(ge=0, le=5_000)] = 200
 
 
 class ClaimsExporter(Exporter):
-    """The parts of answers with their verdicts: ``claims.jsonl`` has all, ``claims.html`` the worst answers in full."""
+    """The parts of answers with their verdicts: ``claims.jsonl`` has all, ``claims.html`` the worst answers in full.
+
+    ``claims_to_rate`` has a sample for people to rate, for the review app and as a sheet.
+    """
 
     kind: ClassVar[str] = "claims"
     spec_class: ClassVar[type[KindSpec]] = ClaimsPageSpec
@@ -57,7 +65,8 @@ class ClaimsExporter(Exporter):
 
     def output_names(self) -> tuple[str, ...]:
         """The names of the page and of the data."""
-        return (*self.spec.page_names(f"{self.spec.file}.html"), f"{self.spec.file}.jsonl")
+        rated = [f"{self.spec.file}_to_rate.{suffix}" for suffix in ("jsonl", "csv") if self.spec.rate]
+        return (*self.spec.page_names(f"{self.spec.file}.html"), f"{self.spec.file}.jsonl", *rated)
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the data, then the page in each language."""
@@ -67,8 +76,16 @@ class ClaimsExporter(Exporter):
         with atomic_path(path, sync=False) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
             stream.writelines(_lines(finished))
         page = ClaimPage.read(finished, self.spec.most)
-        texts = self.spec.reader_texts()
-        return [path, *write_pages(folder, f"{self.spec.file}.html", texts, partial(page.html, path.name), sync=False)]
+        texts, paths = self.spec.reader_texts(), [path]
+        if self.spec.rate:
+            rows = list(_rows_to_rate(finished, self.spec.rate))
+            lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+            for suffix, data in (("jsonl", lines), ("csv", sheet_to_rate(rows))):
+                paths.append(write_atomically(folder / f"{self.spec.file}_to_rate.{suffix}", data, sync=False))
+        return [
+            *paths,
+            *write_pages(folder, f"{self.spec.file}.html", texts, partial(page.html, path.name), sync=False),
+        ]
 
 
 def _lines(finished: FinishedBuild) -> Iterator[str]:
@@ -77,6 +94,16 @@ def _lines(finished: FinishedBuild) -> Iterator[str]:
         for batch in table.batches(COLUMNS) if name.startswith(f"{CLAIMS}.") else ():
             for row in batch.select(list(COLUMNS)).to_pylist():
                 yield json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def _rows_to_rate(finished: FinishedBuild, most: int) -> Iterator[dict[str, Any]]:
+    """A sample of the claims of models and people, as people are shown them."""
+    baselines: Mapping[str, Any] = (finished.recipe.get("evaluation") or {}).get("baselines") or {}
+    rules = {name for name, baseline in baselines.items() if baseline and baseline["kind"] != "people"}
+    answers = (rows for rows in _claims_by_answer(finished) if rows[0].model not in rules)
+    drawn = draw_claims(answers, most, int(finished.recipe.get("seed") or 0))
+    for shown in _shown(finished, {answer: at for at, answer in enumerate(sorted(set(drawn.values())))}):
+        yield from (row_to_rate(part, shown.case) for part in shown.parts if part.id in drawn)
 
 
 _WINDOW = 2_000
