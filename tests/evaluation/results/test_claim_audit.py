@@ -39,7 +39,8 @@ def claim(item: int, number: int, verdict: Any, model: str = "m", **more: Any) -
 def items(count: int) -> AskedItems:
     ids = [f"item-{number}" for number in range(count)]
     each = TextColumn(np.arange(count, dtype=np.int32), ids)
-    return AskedItems(ids, *([TextColumn(np.zeros(count, np.int32), ["x"])] * 5), each, each)
+    same = TextColumn(np.zeros(count, np.int32), ["x"])
+    return AskedItems(ids, same, same, same, same, same, each, each)
 
 
 def audit(folder: Path, rows: list[AnswerClaim], sheet: list[list[str]]) -> ClaimAudit:
