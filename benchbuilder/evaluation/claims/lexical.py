@@ -319,12 +319,14 @@ class ItemReader:
         return self._difference(text, sentence.text) % 2 == 1
 
     def _difference(self, text: _PlainText, other: _PlainText) -> int:
-        """How many negations of a clause `other` has not, and of `other` those of words that the clause has."""
+        """How many negations of a clause neither `other` has nor the question, and of `other` those of its words."""
         own, theirs = self._scopes(text.plain), self._scopes(other.plain)
         for one in list(own):
             if found := next((other for other in theirs if one.is_same(other)), None):
                 own.remove(one)
                 theirs.remove(found)
+        asked = self._asked_negations
+        own = [one for one in own if not any(one.word == of.word and one.scope & of.scope for of in asked)]
         return len(own) + sum(len(one.scope) > 0 and one.scope <= text.words for one in theirs)
 
     def _scopes(self, plain: str) -> list[_Negation]:
@@ -336,6 +338,10 @@ class ItemReader:
             scope = frozenset(behind or self._words.tokens(rest[: span.start][-_SCOPE:])[-2:])
             found.append(_Negation(span.slice_of(rest), scope))
         return found
+
+    @cached_property
+    def _asked_negations(self) -> list[_Negation]:
+        return self._scopes(self._question.plain)
 
     def _negations(self, text: _PlainText) -> int:
         return self._count(text.plain)

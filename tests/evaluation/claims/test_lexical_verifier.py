@@ -85,6 +85,19 @@ def test_statements_that_differ_in_a_part_of_a_word_are_told_apart(
     assert stances(case, f"{says_wrong}。") == (N, S)
 
 
+def test_what_the_question_denies_too_turns_no_answer():
+    case = Case(
+        "维生素D缺乏性佝偻病的原因是什么？",
+        "",
+        ("维生素D缺乏性佝偻病的原因是日照太少。",),
+        "日照太少",
+        "运动太多",
+        "oe",
+    )
+    assert stances(case, "维生素D缺乏性佝偻病的原因是日照太少。") == (S, N)
+    assert stances(case, "维生素D缺乏性佝偻病的原因不是日照太少。") == (D, N)
+
+
 VERDICTS = [
     (DRUG, "The course takes 10 days.", "supported"),
     (DRUG, "The course takes ten days.", "supported"),
