@@ -43,7 +43,9 @@ def print_claims(console: Console, found: ClaimResults) -> None:
     console.print(table, width=console.width if console.is_terminal else _WIDE)
     print_line(console)
     print_line(console, _MEANING)
-    print_line(console, f"verified by {found.verifier}; not audited by people")
+    rated = 0 if found.audit is None else found.audit.claims
+    checked = f"{count_phrase(rated, 'claim')} rated by people" if rated else "not audited by people"
+    print_line(console, f"verified by {found.verifier}; {checked}")
     if found.by_rule:
         print_line(console, _FLOOR)
     if unread := sum(one.unread for one in found.figures):

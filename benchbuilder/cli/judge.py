@@ -31,6 +31,7 @@ from benchbuilder.evaluation import (
     FINAL,
     JUDGE_CARD,
     SUFFIXES,
+    AskingJudge,
     JudgeSpec,
     ScoringJudge,
     TrainedJudge,
@@ -162,7 +163,7 @@ def _open_judge(
 ) -> tuple[ScoringJudge, float | None]:
     """An open judge and half the width of its intervals; DataError if it must not score here."""
     judge = create_from_spec("judge", spec)
-    if not isinstance(judge, ScoringJudge):
+    if not isinstance(judge, ScoringJudge) or (isinstance(judge, AskingJudge) and judge.model_spec is not None):
         raise DataError(
             f"the judge {name!r} asks a model",
             why="its requests need the budget and the journal of an evaluation",

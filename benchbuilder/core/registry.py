@@ -165,6 +165,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
     },
     "judge": {
         "similarity": "benchbuilder.evaluation.judges.similarity:SimilarityJudge",
+        "claims": "benchbuilder.evaluation.claims.judge:ClaimsJudge",
         "tfidf_ridge": "benchbuilder.evaluation.judges.tfidf_ridge:TfidfRidgeJudge",
         "encoder": "benchbuilder.evaluation.judges.encoder:EncoderJudge",
         "decoder": "benchbuilder.evaluation.judges.decoder:DecoderJudge",

@@ -19,7 +19,8 @@ from benchbuilder.config import (
 )
 from benchbuilder.core import Problem, RecipeError, StepContext, create_from_spec, find_kind, recipe_name
 from benchbuilder.evaluation.baselines.recorded import recorded_answer_models
-from benchbuilder.evaluation.claims.by_rule import LexicalVerifierSpec, check_language
+from benchbuilder.evaluation.claims.by_rule import check_language
+from benchbuilder.evaluation.claims.judge import ClaimsJudgeSpec
 from benchbuilder.evaluation.judges.base import AskingJudge, Judge
 from benchbuilder.evaluation.judges.card import (
     JUDGE_CARD,
@@ -106,8 +107,7 @@ class EvaluationFlow:
             wanted = training.scorer if training is not None else ""
             scorers = {name: scorer for name, scorer in scorers.items() if name == wanted}
         if self._spec.answer_claims is not None and not rated_only:
-            if isinstance(self._spec.answer_claims, LexicalVerifierSpec):
-                check_language(self._spec.answer_claims, self._recipe.language)
+            check_language(self._spec.answer_claims, self._recipe.language, "evaluation.answer_claims")
             for answerer in self._answerers:
                 ports = {"each": f"answer.{answerer}", "item": self._items}
                 step = {"kind": "claims", "from": ports, "verifier": self._spec.answer_claims}
@@ -279,8 +279,12 @@ def find_usable_judges(
         if cls.trains:
             obstacle, warnings = _trained_judge_notes(recipe, spec, judge, folder, asks_model=asks_model)
         else:
-            silent = issubclass(cls, AskingJudge) and cls(judge).model_spec is None
-            obstacle, warnings = f"has no model to ask: {_model_overrides(name)} give it one" if silent else "", []
+            made = cls(judge)
+            if isinstance(judge, ClaimsJudgeSpec):
+                check_language(judge.verifier, recipe.language, f"evaluation.judges.{name}.verifier")
+            silent = isinstance(made, AskingJudge) and made.lacks_model
+            where = "evaluation.answer_claims.model" if judge.kind == "claims" else f"evaluation.judges.{name}.model"
+            obstacle, warnings = f"has no model to ask: {_model_overrides(where)} give it one" if silent else "", []
         notes += [f"the judge {name!r} {note}" for note in ([obstacle] if obstacle else warnings)]
         if not obstacle:
             scorer = {
@@ -298,7 +302,11 @@ def _trained_judge_notes(
     if not (folder / JUDGE_CARD).exists():
         command = "finetune" if asks_model else "judge train"
         lacks_model = asks_model and getattr(judge, "model", None) is None
-        arguments = f"arguments, and {_model_overrides(folder.name)}" if lacks_model else "arguments"
+        arguments = (
+            f"arguments, and {_model_overrides(f'evaluation.judges.{folder.name}.model')}"
+            if lacks_model
+            else "arguments"
+        )
         missing = _missing_ratings(spec)
         return f"is not trained yet: benchbuild {command}, with the same {arguments}{missing}", []
     card = read_judge_card(folder) or {}
@@ -332,7 +340,6 @@ def _missing_ratings(spec: EvaluationSpec) -> str:
     return "; it learns from people's ratings, and no file of ratings is set (paths.ratings)"
 
 
-def _model_overrides(judge: str) -> str:
+def _model_overrides(key: str) -> str:
     """The overrides that give a judge a model of its own; the recipe's model is the one under evaluation."""
-    key = f"evaluation.judges.{judge}.model"
     return f"model@{key}=openai {key}.name=NAME"

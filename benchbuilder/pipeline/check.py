@@ -162,6 +162,8 @@ def _owner(loaded: LoadedRecipe, key: str) -> type[Any] | None:
     evaluation, place = _evaluation_at(loaded, key)
     if evaluation is None:
         return None
+    if place[0] == "judges" and place[2] == "verifier":
+        return find_kind("verifier", evaluation.judges[place[1]].verifier.kind).load()
     if place[0] == "judges":
         return find_kind("judge", evaluation.judges[place[1]].kind).load()
     if place[0] == "scorers":

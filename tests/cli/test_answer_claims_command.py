@@ -193,4 +193,31 @@ def test_a_scorer_without_a_verifier_is_refused(verified: Verified, monkeypatch:
     monkeypatch.chdir(verified.folder.parents[2])
     words = ["paths.model_answers=answers.jsonl", RULE, "evaluation.answer_claims=null"]
     assert main(["evaluate", *RECIPE, *words]) != 0
+    assert "evaluation.judges.claims_correctness.verifier" in capsys.readouterr().err
+    words += ["~evaluation.judges.claims_correctness"]
+    assert main(["evaluate", *RECIPE, *words]) != 0
     assert "nobody reads the claims that this scorer counts" in capsys.readouterr().err
+
+
+@pytest.mark.full
+def test_people_check_a_sample_and_the_pages_say_so(verified: Verified, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(verified.folder.parents[2])
+    words = ["evaluate", *RECIPE, RULE, "paths.model_answers=answers.jsonl", "~evaluation.baselines"]
+    assert "not audited by people" in said_by(*words)
+    with (verified.folder / "claims_to_rate.csv").open(encoding="utf-8-sig", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == len((verified.folder / "claims_to_rate.jsonl").read_text("utf-8").splitlines()) == 36
+    for row in rows:
+        assert row["claim"] in row["answer"].partition("【")[2]
+        sides = {side: row[side].rstrip(".") in row["claim"] for side in ("right", "wrong")}
+        row["verdict.1"] = "2" if sides["right"] else "0" if sides["wrong"] else "1"
+        row["asserts_wrong.1"] = str(int(sides["wrong"]))
+    with Path("rated.csv").open("w", encoding="utf-8-sig", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    assert "36 claims rated by people" in said_by(*words, "paths.claim_ratings=rated.csv")
+    audit = json.loads((verified.folder / "results.json").read_text("utf-8"))["claims"]["audit"]
+    assert (audit["claims"], audit["raters"], audit["other"]) == (36, 1, 0)
+    for page in ("results.html", "claims.html"):
+        assert "Checked by people, on 36 claims that 1 rated" in (verified.folder / page).read_text("utf-8")

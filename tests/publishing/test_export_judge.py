@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import sys
@@ -172,6 +173,22 @@ def test_a_second_run_asks_nothing_and_no_file_has_the_key(
     assert {(body["model"], body["temperature"], body["max_completion_tokens"]) for body in got} == {("judge", 0, 256)}
     assert {body["key"] for body in got} == {"Bearer canary-key"}
     assert not any(b"canary-key" in file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_the_limit_of_new_tokens_has_the_name_that_the_service_knows(
+    carried: ModuleType, monkeypatch: pytest.MonkeyPatch, service: tuple[str, list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    address, got = service
+    monkeypatch.setenv("BENCHBUILD_JUDGE_TOKENS_FIELD", "max_tokens")
+    try:
+        older = importlib.reload(carried)
+        judge = older.Remote("judge", address, file=tmp_path / "kept.sqlite", workers=1)
+        (found,) = judge.judge_all([(ITEMS["plain"].id, REPLIES["plain"])])
+    finally:
+        monkeypatch.undo()
+        importlib.reload(carried)
+    assert found.value == 0.5
+    assert {(body["max_tokens"], "max_completion_tokens" in body) for body in got} == {(256, False)}
 
 
 def test_figures_count_replies_without_a_score(

@@ -127,6 +127,8 @@ class EvaluationSpec(Spec):
     """Claims that models are told before the questions, to see whether they keep the truth; ``null``: none."""
     answer_claims: Annotated[Any, Slot("verifier")] = None
     """Who says of each claim in an answer whether the item's paragraphs support it; ``null``: claims are not read."""
+    claim_ratings: FileRef | None = None
+    """What people say of the claims in ``claims_to_rate``; ``null``: no person has checked the verifier."""
     scorers: Annotated[dict[str, Any], Slot("scorer")] = {}
     metrics: Annotated[dict[str, Any], Slot("metric")] = {}
     """Summaries of scores for each model, in total and by partition, under the name of their table."""

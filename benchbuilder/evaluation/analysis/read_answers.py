@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchbuilder.config import BUILT_WORDING, EvaluationSpec, KindSpec, display_path, is_sample_file, sample_checksums
-from benchbuilder.core import DataError, Floats, Item, Table, combined_column, parse_json, schema_of
+from benchbuilder.core import DataError, Floats, Item, Table, combined_column, find_kind, parse_json, schema_of
 from benchbuilder.evaluation.analysis.answered import (
     AnalysisNote,
     AnsweredItems,
@@ -23,6 +23,7 @@ from benchbuilder.evaluation.analysis.answered import (
     Texts,
     WordedAnswers,
 )
+from benchbuilder.evaluation.claims.judge import ClaimsJudgeSpec
 from benchbuilder.evaluation.plan import Evaluation
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
 from benchbuilder.evaluation.results.run import VERDICT, WITHOUT_VERDICT, ScorerRole, SystemGroup
@@ -71,6 +72,8 @@ class ScorerChoice:
     def compares_words_only(self, scorer: str) -> bool:
         """Whether a scorer is an untrained judge that compares words only."""
         judge = self.spec.judges.get(scorer.removeprefix("judge_"))
+        if isinstance(judge, ClaimsJudgeSpec):
+            return find_kind("verifier", judge.verifier.kind).load().by_rule
         return isinstance(judge, KindSpec) and judge.kind == "similarity"
 
     def role(self, scorer: str) -> ScorerRole:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import field_validator
 
-from benchbuilder.config import FileRef
+from benchbuilder.config import FileRef, KindSpec
 from benchbuilder.core import Problem, RecipeError
 from benchbuilder.evaluation.claims.base import ClaimVerifier, VerifierSpec, VerifyingConversation
 from benchbuilder.evaluation.claims.clauses import AnswerClause
@@ -30,15 +30,20 @@ class LexicalVerifierSpec(VerifierSpec):
         return words
 
 
-def check_language(spec: LexicalVerifierSpec, language: str) -> None:
-    """RecipeError unless a word list is of the language of the items."""
+def check_language(spec: KindSpec, language: str, key: str) -> None:
+    """RecipeError if a rule is to read the answers and none of its word lists is of the language of the items.
+
+    `key` leads to the verifier.
+    """
+    if not isinstance(spec, LexicalVerifierSpec):
+        return
     known = [open_claim_words(ref.file).language for ref in spec.words]
     if language.partition("-")[0] not in known:
         raise RecipeError(
             [
                 Problem(
                     "no word list is in the language of the items, so the rule cannot read their answers",
-                    key="evaluation.answer_claims.words",
+                    key=f"{key}.words",
                     actual=language,
                     allowed=", ".join(known),
                     hint="write one as recipes/claims/en.yaml is and name it first, or let a model verify",
@@ -55,6 +60,7 @@ class RuleVerifier(ClaimVerifier):
     """
 
     kind: ClassVar[str] = "lexical"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[VerifierSpec]] = LexicalVerifierSpec
     by_rule: ClassVar[bool] = True
     _reader: LexicalVerifier | None = None

@@ -24,6 +24,8 @@ _HALF = 0.5
 """The same where the last word is there, in a script with spaces."""
 _FEW, _FEW_LETTERS = 6, 2
 """How many other words a denial may have, and how many pairs of letters a clause that has little of the topic."""
+_AROUND = 3
+"""How many letters may stand around a number that tells a statement apart."""
 _MARGIN = 0.05
 """How much more a sentence of evidence must have of a clause than a statement, for the clause to be about it alone."""
 _SUPPORTED = 0.5
@@ -34,9 +36,6 @@ _NUMBERED = 0.35
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _COMMAS = re.compile(r"[,，]\s*")
 _UNITS = r"\d+(?:\.\d+)?|[a-z]+|."
-_KEPT = 0.6
-"""How often a letter must keep to another one to be taken for a part of the same word."""
-_CLOSE = 0.2
 _SPOKEN_KINDS: tuple[PartKind, ...] = ("refuses", "abstains")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _SCOPE = 24
@@ -50,6 +49,8 @@ class _PlainText:
     plain: str
     tokens: tuple[str, ...]
     quantity: re.Pattern[str]
+    is_letter: bool = False
+    """Whether it stands for one letter of a script without spaces, so that each of its pairs of letters has it."""
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -77,7 +78,8 @@ class _Negation:
 
     def is_same(self, other: _Negation) -> bool:
         """Whether it denies the same, or is the same word."""
-        return bool(self.scope & other.scope) or (self.word == other.word and len(self.word) > 2)
+        is_telling = len(self.word) > (1 if _HAN.match(self.word) else 2)
+        return bool(self.scope & other.scope) or (self.word == other.word and is_telling)
 
 
 @dataclass(frozen=True)
@@ -133,8 +135,11 @@ class ItemReader:
         self._topic = self._right.words & self._wrong.words
         self._question = self.text_of(question)
         self._known = self._topic | self._question.words
-        sides = _apart(self._right.plain, self._wrong.plain, self.text_of("\n".join((*evidence, question))).plain)
-        self._apart = tuple(self._without_question(self.text_of(side)) for side in sides)
+        sides = [self._side(*side) for side in _apart(self._right.plain, self._wrong.plain)]
+        self._apart = tuple(
+            self._without_question(_without_words(side, other.words))
+            for side, other in zip(sides, sides[::-1], strict=True)
+        )
         turned = self._negations(self._right) - self._negations(self._wrong)
         self._is_negated_pair = not all(side.tokens for side in self._apart) and turned % 2 == 1
         self._sentences = [
@@ -148,6 +153,15 @@ class ItemReader:
         self._weights: Mapping[str, float] = {word: math.log(1 + whole / (0.5 + n)) for word, n in counts.items()}
         self._quantities = [one for sentence in self._sentences for one in sentence.text.quantities]
         self._rare = math.log(1 + whole / 0.5)
+
+    def _side(self, side: str, is_letter: bool) -> _PlainText:
+        """What tells a statement apart as a text; where that is a number, its unit is not counted as a word."""
+        apart, found = self.text_of(side), self._words.quantity.search(side)
+        around = "" if found is None else f"{side[: found.start()]}{side[found.end() :]}"
+        if found is not None and _HAN.search(self._right.plain) and len(around) <= _AROUND:
+            numbers = tuple(word for word in apart.tokens if word in apart.numbers)
+            return apart if re.search("[a-z]", side[: found.start()]) else replace(apart, tokens=numbers)
+        return replace(apart, is_letter=is_letter)
 
     def _without_question(self, apart: _PlainText) -> _PlainText:
         """What tells a statement apart without words of the question, if any are left: repeating these says nothing."""
@@ -248,8 +262,10 @@ class ItemReader:
         )
 
     def _says_right(self, text: _PlainText) -> bool:
-        is_told = self._topic_share(text) >= _HALF or len(self._apart[0].tokens) > 1
-        return is_told and _speaks_of(self._apart[0], text)
+        apart = self._apart[0]
+        is_word = len(apart.tokens) > 1 or (len(apart.plain) > 1 and bool(_HAN.match(apart.plain)))
+        is_told = self._topic_share(text) >= _HALF or is_word
+        return is_told and _speaks_of(apart, text)
 
     def _nearest(self, text: _PlainText) -> tuple[float, _Sentence]:
         """The sentence of evidence that has most of a clause, and how much."""
@@ -303,12 +319,14 @@ class ItemReader:
         return self._difference(text, sentence.text) % 2 == 1
 
     def _difference(self, text: _PlainText, other: _PlainText) -> int:
-        """How many negations of a clause `other` has not, and of `other` those of words that the clause has."""
+        """How many negations of a clause neither `other` has nor the question, and of `other` those of its words."""
         own, theirs = self._scopes(text.plain), self._scopes(other.plain)
         for one in list(own):
             if found := next((other for other in theirs if one.is_same(other)), None):
                 own.remove(one)
                 theirs.remove(found)
+        asked = self._asked_negations
+        own = [one for one in own if not any(one.word == of.word and one.scope & of.scope for of in asked)]
         return len(own) + sum(len(one.scope) > 0 and one.scope <= text.words for one in theirs)
 
     def _scopes(self, plain: str) -> list[_Negation]:
@@ -320,6 +338,10 @@ class ItemReader:
             scope = frozenset(behind or self._words.tokens(rest[: span.start][-_SCOPE:])[-2:])
             found.append(_Negation(span.slice_of(rest), scope))
         return found
+
+    @cached_property
+    def _asked_negations(self) -> list[_Negation]:
+        return self._scopes(self._question.plain)
 
     def _negations(self, text: _PlainText) -> int:
         return self._count(text.plain)
@@ -346,15 +368,15 @@ def _turned(negations: int) -> Stance:
     return "denies" if negations % 2 else "says"
 
 
-def _apart(one: str, other: str, seen: str) -> tuple[str, str]:
-    """What is left of two statements without their common beginning and end.
+def _apart(one: str, other: str) -> list[tuple[str, bool]]:
+    """What is left of two statements without their common beginning and end, and whether that is a letter of a word.
 
-    In a script without spaces that may be part of a word: it is widened, to the side to which it keeps in `seen`.
+    In a script without spaces a letter is widened to the letters beside it, and a number to what it counts.
 
-    >>> _apart("the marker is troponin.", "the marker is crp.", "")
-    ('troponin', 'crp')
-    >>> _apart("首选青霉素。", "首选红霉素。", "首选青霉素。首选红霉素。\\n首选什么？")
-    ('青霉素', '红霉素')
+    >>> _apart("the marker is troponin.", "the marker is crp.")
+    [('troponin', False), ('crp', False)]
+    >>> _apart("胎位是枕左前位。", "胎位是枕右前位。")
+    [('枕左前', True), ('枕右前', True)]
     """
     is_han = bool(_HAN.search(one))
     first, second = (re.findall(_UNITS if is_han else r"\S+", text.rstrip(".。 ")) for text in (one, other))
@@ -364,32 +386,23 @@ def _apart(one: str, other: str, seen: str) -> tuple[str, str]:
         start += 1
     while end < shorter - start and first[-1 - end] == second[-1 - end]:
         end += 1
-    sides = ((text, start, len(text) - end) for text in (first, second))
-    left, right = ("".join(_widened(*side, seen)) if is_han else " ".join(side[0][side[1] : side[2]]) for side in sides)
-    return left, right
+    if not is_han:
+        return [(" ".join(text[start : len(text) - end]), False) for text in (first, second)]
+    return [_widened(text, start, len(text) - end) for text in (first, second)]
 
 
-def _widened(text: Sequence[str], left: int, right: int, seen: str) -> Sequence[str]:
-    """``text[left:right]`` with one or two units around it, at most three in all."""
-    if right <= left or right - left > 2:
-        return text[left:right]
-    if text[right - 1].isdigit():
-        return text[left : right + 2]
-    before = _keeps("".join(text[left - 1 : left + 1]), text[left], seen) if left else 0.0
-    behind = _keeps("".join(text[right - 1 : right + 1]), text[right - 1], seen) if right < len(text) else 0.0
-    is_letter = right - left == 1
-    if is_letter and (min(before, behind) >= _KEPT or abs(before - behind) < _CLOSE):
-        return text[max(0, left - 1) : right + 1]
-    if is_letter or max(before, behind) >= _KEPT:
-        left, right = (left - 1, right) if before > behind else (left, min(len(text), right + 1))
-    return _widened(text, left, right, seen) if is_letter and right - left == 2 else text[left:right]
+def _widened(text: Sequence[str], left: int, right: int) -> tuple[str, bool]:
+    """``text[left:right]``; with the letters around it if it is one, and with two behind it if it ends in a number."""
+    if right > left and text[right - 1].replace(".", "").isdigit():
+        return "".join(text[left : right + 2]), False
+    is_letter = right - left == 1 and bool(_HAN.match(text[left]))
+    return "".join(text[max(0, left - is_letter) : right + is_letter]), is_letter
 
 
-def _keeps(both: str, one: str, seen: str) -> float:
-    """How often `one` stands in `both` where it stands in `seen`; 0 if the question, its last line, has the rest."""
-    if both.replace(one, "", 1) in seen[seen.rfind("\n") + 1 :]:
-        return 0.0
-    return seen.count(both) / max(1, seen.count(one))
+def _without_words(side: _PlainText, others: frozenset[str]) -> _PlainText:
+    """What tells a statement apart without the words that the other one has there too, if any are left."""
+    left = tuple(word for word in side.tokens if word not in others)
+    return replace(side, tokens=left) if left else side
 
 
 def _speaks_of(apart: _PlainText, text: _PlainText) -> bool:
@@ -405,6 +418,8 @@ def _speaks_of(apart: _PlainText, text: _PlainText) -> bool:
             return False
     there = [word in text.words or _begins(word, text) for word in apart.tokens]
     share = sum(there) / len(there)
+    if apart.is_letter:
+        return any(there)
     return share >= _MENTION or (share >= _HALF and there[-1] and not _HAN.search(apart.plain))
 
 

@@ -198,7 +198,7 @@ def _with_predictions(predictions: Iterable[Prediction]) -> list[Prediction]:
 
 def _opened(spec: JudgeSpec) -> ScoringJudge | None:
     judge: Judge = create_from_spec("judge", spec)
-    if not isinstance(judge, ScoringJudge):
+    if not isinstance(judge, ScoringJudge) or (isinstance(judge, AskingJudge) and judge.model_spec is not None):
         return None
     judge.ready()
     judge.open(None)

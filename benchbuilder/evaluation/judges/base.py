@@ -122,6 +122,10 @@ class Judge(ABC):
         """Versions of everything besides spec and training that affects scores, for keys and cards."""
         return {}
 
+    def reads(self, type: str) -> bool:  # noqa: ARG002
+        """Whether it scores answers to items of this type (``tf``, ``oe``)."""
+        return True
+
     def open(self, folder: Path | None) -> None:
         """Prepare for scoring. `folder` contains what `train` wrote; ``None`` for an untrained judge."""
 
@@ -173,6 +177,11 @@ class AskingJudge(Judge):
     @abstractmethod
     def model_spec(self) -> KindSpec | None:
         """The model; ``None`` if there is none yet (the job of a fine-tuned judge is not finished)."""
+
+    @property
+    def lacks_model(self) -> bool:
+        """Whether it cannot score for want of a model."""
+        return self.model_spec is None
 
     @abstractmethod
     def converse(self, case: Case) -> Generator[Request, Reply, float | Dropped]:

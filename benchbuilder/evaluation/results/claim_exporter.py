@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Any, ClassVar, Self
 
 from markupsafe import Markup, escape
 from pydantic import Field
 
 from benchbuilder.config import BootstrapSpec, KindSpec
-from benchbuilder.core import AnswerClaim, Item, PageTexts, Row, atomic_path, strip_reasoning
+from benchbuilder.core import AnswerClaim, Item, PageTexts, Row, atomic_path, strip_reasoning, write_atomically
+from benchbuilder.evaluation.claims.counts import ClaimCounts, count_claims
 from benchbuilder.evaluation.judges.base import Case, make_case
 from benchbuilder.evaluation.results import PACKAGES
+from benchbuilder.evaluation.results.claim_audit import draw_claims, row_to_rate, sheet_to_rate
 from benchbuilder.evaluation.results.claims import OUTCOMES, ClaimResults, claim_tables, read_claims
 from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS, ResultsFrame, bootstrap_settings
 from benchbuilder.evaluation.results.run import EvaluationRun, gather_run
-from benchbuilder.evaluation.scorers.claims import ClaimCounts, count_claims
 from benchbuilder.evaluation.steps.claims import CLAIMS
 from benchbuilder.exporters import (
     Exporter,
@@ -27,6 +28,7 @@ from benchbuilder.exporters import (
     FinishedBuild,
     LanguageLink,
     PageSpec,
+    name_in_language,
     render_html,
     visible_text,
     write_pages,
@@ -37,14 +39,23 @@ COLUMNS = tuple(name for name in AnswerClaim.model_fields if name == "of" or nam
 
 
 class ClaimsPageSpec(PageSpec):
-    """`file` is the first part of the file names. `most` is how many answers the page shows, the worst first."""
+    """`file` is the first part of the file names. `most` is how many answers are shown, the worst first.
+
+    Those that one page does not hold stand in the folder ``FILE_pages``, `per_page` on each.
+    `rate` is how many claims are drawn for people to rate; 0 writes no such file.
+    """
 
     file: FileName = "claims"
-    most: Annotated[int, Field(ge=0, le=5_000)] = 200
+    rate: Annotated[int, Field(ge=0, le=5_000)] = 120
+    most: Annotated[int, Field(ge=0, le=5_000)] = 5_000
+    per_page: Annotated[int, Field(ge=1, le=200)] = 200
 
 
 class ClaimsExporter(Exporter):
-    """The parts of answers with their verdicts: ``claims.jsonl`` has all, ``claims.html`` the worst answers in full."""
+    """The parts of answers with their verdicts: ``claims.jsonl`` has all, ``claims.html`` the worst answers in full.
+
+    ``claims_to_rate`` has a sample for people to rate, for the review app and as a sheet.
+    """
 
     kind: ClassVar[str] = "claims"
     spec_class: ClassVar[type[KindSpec]] = ClaimsPageSpec
@@ -57,7 +68,9 @@ class ClaimsExporter(Exporter):
 
     def output_names(self) -> tuple[str, ...]:
         """The names of the page and of the data."""
-        return (*self.spec.page_names(f"{self.spec.file}.html"), f"{self.spec.file}.jsonl")
+        rated = [f"{self.spec.file}_to_rate.{suffix}" for suffix in ("jsonl", "csv") if self.spec.rate]
+        own = (f"{self.spec.file}.jsonl", f"{self.spec.file}_pages", *rated)
+        return (*self.spec.page_names(f"{self.spec.file}.html"), *own)
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the data, then the page in each language."""
@@ -67,8 +80,20 @@ class ClaimsExporter(Exporter):
         with atomic_path(path, sync=False) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
             stream.writelines(_lines(finished))
         page = ClaimPage.read(finished, self.spec.most)
-        texts = self.spec.reader_texts()
-        return [path, *write_pages(folder, f"{self.spec.file}.html", texts, partial(page.html, path.name), sync=False)]
+        texts, paths = self.spec.reader_texts(), [path]
+        if self.spec.rate:
+            rows = list(_rows_to_rate(finished, self.spec.rate))
+            lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+            for suffix, data in (("jsonl", lines), ("csv", sheet_to_rate(rows))):
+                paths.append(write_atomically(folder / f"{self.spec.file}_to_rate.{suffix}", data, sync=False))
+        pages = page.split(self.spec.per_page)
+        for number, some in enumerate(pages, 1):
+            place = PurePath(f"{self.spec.file}_pages/{number}.html" if number > 1 else f"{self.spec.file}.html")
+            (folder / place.parent).mkdir(exist_ok=True)
+            here = PageOf(self.spec.file, number, len(pages), texts[0].language)
+            written = partial(some.html, path.name, here)
+            paths += write_pages(folder / place.parent, place.name, texts, written, sync=False)
+        return paths
 
 
 def _lines(finished: FinishedBuild) -> Iterator[str]:
@@ -79,7 +104,16 @@ def _lines(finished: FinishedBuild) -> Iterator[str]:
                 yield json.dumps(row, ensure_ascii=False) + "\n"
 
 
-_WINDOW = 2_000
+def _rows_to_rate(finished: FinishedBuild, most: int) -> Iterator[dict[str, Any]]:
+    """A sample of the claims of models and people, as people are shown them."""
+    baselines: Mapping[str, Any] = (finished.recipe.get("evaluation") or {}).get("baselines") or {}
+    rules = {name for name, baseline in baselines.items() if baseline and baseline["kind"] != "people"}
+    answers = (rows for rows in _claims_by_answer(finished) if rows[0].model not in rules)
+    drawn = draw_claims(answers, most, int(finished.recipe.get("seed") or 0))
+    for shown in _shown(finished, {answer: at for at, answer in enumerate(sorted(set(drawn.values())))}):
+        yield from (row_to_rate(part, shown.case) for part in shown.parts if part.id in drawn)
+
+
 _VERDICTS = ("supported", "contradicted", "not_addressed")
 
 
@@ -123,6 +157,24 @@ class ShownAnswer:
 
 
 @dataclass(frozen=True)
+class PageOf:
+    """Which of several pages one is. `opens` is the language of the pages whose names say none."""
+
+    file: str
+    number: int
+    pages: int
+    opens: str
+
+    def links(self, t: PageTexts) -> list[tuple[int, str]]:
+        """The number and the address of each page in the language of `t`; none if there is one page."""
+        names = [f"{self.file}.html", *(f"{self.file}_pages/{number}.html" for number in range(2, self.pages + 1))]
+        if t.language != self.opens:
+            names = [str(PurePath(name).with_name(name_in_language(name, t.language))) for name in names]
+        up = "../" if self.number > 1 else ""
+        return [(number, up + name) for number, name in enumerate(names, 1)] if self.pages > 1 else []
+
+
+@dataclass(frozen=True)
 class ClaimPage:
     """What the page shows, in any language."""
 
@@ -144,8 +196,13 @@ class ClaimPage:
         shown = tuple(_shown(finished, {answer: at for at, (_, answer) in enumerate(ranked[:most], 1)}))
         return cls(finished.recipe, run, found, bootstrap, shown, len(ranked))
 
-    def html(self, data: str, t: PageTexts, languages: Sequence[LanguageLink]) -> str:
-        """The page; `data` is the name of the file with all parts."""
+    def split(self, size: int) -> list[Self]:
+        """The page in pages of at most `size` answers."""
+        starts = range(0, max(1, len(self.answers)), size)
+        return [replace(self, answers=self.answers[at : at + size]) for at in starts]
+
+    def html(self, data: str, here: PageOf, t: PageTexts, languages: Sequence[LanguageLink]) -> str:
+        """One page; `data` is the name of the file with all parts. The first one has the tables."""
         frame = ResultsFrame(self.run, t, bootstrap_settings(self.bootstrap), 0.0, 0.0)
         choices = {
             "model": sorted({one.model for one in self.answers}),
@@ -159,7 +216,8 @@ class ClaimPage:
             "recipe": self.recipe,
             "card": self.recipe["card"],
             "run": self.run,
-            "tables": claim_tables(frame, self.found),
+            "tables": claim_tables(frame, self.found) if here.number == 1 else (),
+            "here": here,
             "found": self.found,
             "answers": self.answers,
             "total": self.total,

@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchbuilder.core import Floats, Table, find_kind
+from benchbuilder.core import Floats, PageTexts, Table, find_kind
 from benchbuilder.evaluation.plan import Evaluation
+from benchbuilder.evaluation.results.claim_audit import ClaimAudit, audit_claims, read_claim_ratings
 from benchbuilder.evaluation.results.columns import AskedItems, ItemScores
 from benchbuilder.evaluation.results.context import (
     BootstrapSettings,
@@ -20,12 +22,14 @@ from benchbuilder.evaluation.results.context import (
     bootstrap_settings,
     estimate_cell,
     table_columns,
+    table_line,
 )
 from benchbuilder.evaluation.results.gather import read_scores
 from benchbuilder.evaluation.results.run import EvaluatedSystem
 from benchbuilder.evaluation.scorers.claims import CLAIM_ASPECTS
 from benchbuilder.evaluation.stats.intervals import Estimate, bootstrap_estimates, mean_estimate
 from benchbuilder.evaluation.stats.statistic import mean_statistic
+from benchbuilder.evaluation.steps.claims import CLAIMS
 from benchbuilder.exporters import ResultTable, TableColumn, TableLine
 from benchbuilder.pipeline import stored_table
 
@@ -73,6 +77,7 @@ class ClaimResults:
         k: The K of F1@K.
         bounds: The largest number of parts in the first and in the second third of all answers.
         figures: One entry a system; the least misinformation first.
+        audit: How far people agree with the verifier; ``None`` if nobody has rated claims.
     """
 
     scorer: str
@@ -81,6 +86,7 @@ class ClaimResults:
     k: int
     bounds: tuple[int, ...]
     figures: tuple[ClaimFigures, ...]
+    audit: ClaimAudit | None = None
 
     def figure(self, system: str) -> ClaimFigures:
         """The figures of one system; KeyError without claims."""
@@ -119,7 +125,18 @@ def read_claims(
     figures = [_figures(name, found, items, bounds, bootstrap) for name, found in by_system.items()]
     figures.sort(key=lambda one: (one.asserts_wrong.value is None, one.asserts_wrong.value or 0.0, one.system))
     by_rule = find_kind("verifier", verifier).load().by_rule
-    return ClaimResults(scorer, verifier, by_rule, int(scorers[scorer]["k"]), bounds, tuple(figures))
+    audit = _audit(tables, items, evaluation.get("claim_ratings"), bootstrap)
+    return ClaimResults(scorer, verifier, by_rule, int(scorers[scorer]["k"]), bounds, tuple(figures), audit)
+
+
+def _audit(
+    tables: Mapping[str, Table[Any]], items: AskedItems, file: Any, bootstrap: BootstrapSettings
+) -> ClaimAudit | None:
+    """What people's ratings in a file, as a recipe names it, say of the claims."""
+    if not (path := file.get("resolved_path") or file.get("path") if isinstance(file, Mapping) else file):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        return None
+    own = [table for name, table in tables.items() if name.startswith(f"{CLAIMS}.")]
+    return audit_claims(own, read_claim_ratings(Path(str(path))), items, bootstrap)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def evaluation_claims(evaluation: Evaluation) -> ClaimResults | None:
@@ -132,6 +149,7 @@ def evaluation_claims(evaluation: Evaluation) -> ClaimResults | None:
     data = {
         "answer_claims": {"kind": spec.answer_claims.kind},
         "scorers": {name: scorer.model_dump() for name, scorer in spec.scorers.items()},
+        "claim_ratings": None if spec.claim_ratings is None else str(spec.claim_ratings.file),
     }
     return read_claims(tables, AskedItems.of(tables[plan.recipe.items]), data, bootstrap_settings(spec.bootstrap))
 
@@ -190,7 +208,7 @@ def claim_tables(frame: ResultsFrame, found: ClaimResults | None) -> tuple[Resul
     order = {group: place for place, group in enumerate(("model", "people", "rule"))}
     figures = sorted(found.figures, key=lambda one: order[systems[one.system].group])
     floor = [t("results.claims_floor")] if found.by_rule else []
-    notes = [*floor, t("results.claims_k", k=found.k), t("results.claims_unaudited"), *_warnings(frame, figures)]
+    notes = [*floor, t("results.claims_k", k=found.k), audit_note(frame.t, found.audit), *_warnings(frame, figures)]
     return (
         ResultTable(
             "claims",
@@ -200,8 +218,52 @@ def claim_tables(frame: ResultsFrame, found: ClaimResults | None) -> tuple[Resul
             t("results.claims_lead"),
             tuple(notes),
         ),
+        *_audit_table(frame, found.audit),
         _outcomes(frame, systems, figures, floor),
         *_by_parts(frame, found, systems, figures, floor),
+    )
+
+
+def audit_note(t: PageTexts, audit: ClaimAudit | None) -> str:
+    """Which figures people have checked; that nobody has, if so."""
+    if audit is None or not audit.kappa:
+        return t("results.claims_unaudited")
+    checked = t("report.list_comma").join(t(f"results.claims_checked_{name}") for name in audit.checked)
+    return t("results.claims_audited", n=audit.claims, raters=audit.raters, checked=checked)
+
+
+def _audit_table(frame: ResultsFrame, audit: ClaimAudit | None) -> tuple[ResultTable, ...]:
+    """How far people agree with the verifier; nothing if nobody has rated."""
+    if audit is None or not audit.lines:
+        return ()
+    t = frame.t
+    lines: list[TableLine] = []
+    for one in audit.lines:
+        cells = map(estimate_cell, (one.precision, one.recall))
+        lines.append(table_line(t(f"results.claims_audit_{one.name}"), one.by_verifier, one.by_people, *cells))
+    notes: list[str] = []
+    for name, kappa in audit.kappa.items():
+        value, low, high = ("–" if one is None else f"{one:.2f}" for one in (kappa.value, kappa.low, kappa.high))
+        people = audit.people[name]
+        among = "–" if people is None else f"{people:.2f}"
+        asked = t(f"results.claims_asked_{name}")
+        notes.append(t("results.claims_kappa", asked=asked, n=kappa.n, value=value, low=low, high=high, people=among))
+    if audit.undecided or audit.other:
+        notes.append(t("results.claims_left_out", undecided=audit.undecided, other=audit.other))
+    columns = (
+        "what:words=results.claims_audit_what by_verifier:count=results.claims_by_verifier"
+        " by_people:count=results.claims_by_people precision:percent=results.claims_audit_precision"
+        " recall:percent=results.claims_audit_recall"
+    )
+    return (
+        frame.table(
+            "claims_audit",
+            t("results.claims_audit"),
+            columns,
+            lines,
+            lead=t("results.claims_audit_lead"),
+            notes=notes,
+        ),
     )
 
 
@@ -278,7 +340,8 @@ def _warnings(frame: ResultsFrame, figures: Sequence[ClaimFigures]) -> list[str]
 def claims_data(found: ClaimResults) -> Mapping[str, Any]:
     """All figures as plain data, for ``results.json``."""
     about = {name: getattr(found, name) for name in ("scorer", "verifier", "by_rule", "k")}
-    return {**about, "bounds": list(found.bounds), "systems": [_plain(one) for one in found.figures]}
+    audit = {} if found.audit is None else {"audit": _plain(found.audit)}
+    return {**about, **audit, "bounds": list(found.bounds), "systems": [_plain(one) for one in found.figures]}
 
 
 def _plain(value: Any) -> Any:

@@ -53,7 +53,10 @@ class JudgedScorer(Scorer):
     kind: ClassVar[str] = "judged"
     version: ClassVar[int] = 2
     spec_class: ClassVar[type[KindSpec]] = JudgedSpec
-    reasons: ClassVar[Mapping[str, str]] = {"missing": "The model has no answer to this item."}
+    reasons: ClassVar[Mapping[str, str]] = {
+        "missing": "The model has no answer to this item.",
+        "other_type": "The judge scores answers to other types of questions.",
+    }
 
     def __init__(self, spec: Any, context: StepContext) -> None:
         super().__init__(spec, context)
@@ -124,7 +127,7 @@ class JudgedScorer(Scorer):
         if not isinstance(self._judge, ScoringJudge):
             raise TypeError(f"the judge {self._judge.kind!r} asks a model: it is driven by conversations")
         cases = [self._case(answer, item) for answer, item in pairs]
-        places = [place for place, case in enumerate(cases) if not is_blank(case.answer)]
+        places = [at for at, case in enumerate(cases) if not is_blank(case.answer) and self._judge.reads(case.type)]
         values = dict(zip(places, self._judge.score([cases[place] for place in places]), strict=True))
         return [self._scored(*pair, values.get(place)) for place, pair in enumerate(pairs)]
 
@@ -134,7 +137,7 @@ class JudgedScorer(Scorer):
             raise TypeError(f"the judge {self._judge.kind!r} asks no model")
         value: float | None = None
         case = self._case(answer, item)
-        if not is_blank(case.answer):
+        if not is_blank(case.answer) and self._judge.reads(case.type):
             result = yield from self._judge.converse(case)
             if isinstance(result, Dropped):
                 return result
@@ -149,6 +152,8 @@ class JudgedScorer(Scorer):
         """The score of an answer with the judge's `value`; ``None`` is an answer without text."""
         if answer.outcome == "missing":
             return NotApplicable("missing")
+        if not self._judge.reads(str(getattr(item.payload, "type", ""))):
+            return NotApplicable("other_type")
         label = "" if answer.outcome == "complete" else answer.outcome
         if value is None:
             return (AspectScore(self._spec.aspect, 0.0, label or "empty"),)

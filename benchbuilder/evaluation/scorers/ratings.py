@@ -81,6 +81,7 @@ class RatingsScorer(Scorer):
     """
 
     kind: ClassVar[str] = "ratings"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[KindSpec]] = RatingsSpec
     reasons: ClassVar[Mapping[str, str]] = {
         "unrated": "Nobody rated this answer.",

@@ -10,7 +10,7 @@ from typing import Any
 from benchbuilder import __version__
 from benchbuilder.config import KindSpec, LoadedRecipe, did_you_mean
 from benchbuilder.core import Problem, RecipeError, create_from_spec
-from benchbuilder.evaluation import Case, ChatJudge, ChatJudgeSpec, neutralise_tags
+from benchbuilder.evaluation import AskingJudge, Case, ChatJudge, ChatJudgeSpec, neutralise_tags
 from benchbuilder.models import Message, Request, TokenCounter, render_prompt, request_payload
 from benchbuilder.publishing.harnesses.reader_source import SourceBundle
 from benchbuilder.publishing.harnesses.templates_of import render
@@ -108,7 +108,9 @@ def _judge(name: str, loaded: LoadedRecipe) -> ChatJudge:
     judge = create_from_spec("judge", spec)
     if not isinstance(judge, ChatJudge) or judge.trains or getattr(spec, "samples", 1) != 1:
         why = "it is trained" if getattr(judge, "trains", False) else "it asks for several samples"
-        why = why if isinstance(judge, ChatJudge) else "it asks no model"
+        if not isinstance(judge, ChatJudge):
+            is_asking = isinstance(judge, AskingJudge)
+            why = "what it asks depends on the clauses of a reply" if is_asking else "it asks no model"
         raise RecipeError(
             [
                 Problem(

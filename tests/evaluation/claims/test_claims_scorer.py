@@ -9,7 +9,8 @@ import pytest
 
 from benchbuilder.core import Answer, AnswerClaim, Dropped, Item, NotApplicable, StepContext
 from benchbuilder.core.records.row import Origin, ProducedBy
-from benchbuilder.evaluation.scorers.claims import CLAIM_ASPECTS, ClaimAspectsSpec, ClaimsScorer, count_claims
+from benchbuilder.evaluation.claims.counts import count_claims
+from benchbuilder.evaluation.scorers.claims import CLAIM_ASPECTS, ClaimAspectsSpec, ClaimsScorer
 
 HEAD: dict[str, Any] = {
     "origin": Origin(file="f", line=1), "produced_by": ProducedBy(rule="test"), "language": "en", "partition": "p",

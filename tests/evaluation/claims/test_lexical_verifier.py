@@ -65,6 +65,39 @@ def test_it_reads_what_an_answer_does_with_the_statements(case: Case, answer: st
     assert stances(case, answer) == (right, wrong)
 
 
+APART = [
+    ("该病属于显性遗传。", "该病属于隐性遗传。", "显性遗传", "隐性"),
+    ("疫苗的接种途径是皮内注射。", "疫苗的接种途径是皮下注射。", "接种在皮内", "皮下"),
+    ("最主要的原因是维生素B1缺乏。", "最主要的原因是维生素C缺乏。", "原因是缺乏维生素B1", "维生素C缺乏"),
+    ("症状消失的时间为12周左右。", "症状消失的时间为36周左右。", "约12周症状消失", "36周时消失"),
+    ("评分3分属于重度窒息。", "评分3分属于轻度窒息。", "重度", "轻度"),
+    ("控制血糖首选胰岛素。", "控制血糖首选糖皮质激素。", "首选胰岛素", "首选糖皮质激素"),
+    ("复查的时间为产后42天。", "复查的时间为产后14天。", "产后42天复查", "14天复查"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "says_right", "says_wrong"), APART)
+def test_statements_that_differ_in_a_part_of_a_word_are_told_apart(
+    right: str, wrong: str, says_right: str, says_wrong: str
+):
+    case = Case("问题是什么？", "", (right,), right, wrong, "oe")
+    assert stances(case, f"{says_right}。") == (S, N)
+    assert stances(case, f"{says_wrong}。") == (N, S)
+
+
+def test_what_the_question_denies_too_turns_no_answer():
+    case = Case(
+        "维生素D缺乏性佝偻病的原因是什么？",
+        "",
+        ("维生素D缺乏性佝偻病的原因是日照太少。",),
+        "日照太少",
+        "运动太多",
+        "oe",
+    )
+    assert stances(case, "维生素D缺乏性佝偻病的原因是日照太少。") == (S, N)
+    assert stances(case, "维生素D缺乏性佝偻病的原因不是日照太少。") == (D, N)
+
+
 VERDICTS = [
     (DRUG, "The course takes 10 days.", "supported"),
     (DRUG, "The course takes ten days.", "supported"),
@@ -172,9 +205,10 @@ def test_without_a_list_the_rule_is_refused_and_says_what_to_write():
 
 def test_a_language_without_a_list_is_refused_by_its_name():
     spec = LexicalVerifierSpec.model_validate({"kind": "lexical", "words": [str(LISTS / "en.yaml")]})
-    check_language(spec, "en-GB")
+    check_language(spec, "en-GB", "evaluation.answer_claims")
     with pytest.raises(RecipeError) as caught:
-        check_language(spec, "es")
+        check_language(spec, "es", "evaluation.judges.mine.verifier")
+    assert caught.value.problems[0].key == "evaluation.judges.mine.verifier.words"
     assert "no word list is in the language of the items" in str(caught.value)
 
 
