@@ -47,6 +47,11 @@ from .sweep import first_sweep_failure as first_sweep_failure
 from .sweep import sweep_runs as sweep_runs
 from .sweep import sweep_table as sweep_table
 from .sweep import write_sweep_files as write_sweep_files
+from .translations import check_table as check_table
+from .translations import lines_to_translate as lines_to_translate
+from .translations import located_faults as located_faults
+from .translations import render_table as render_table
+from .translations import translate_step as translate_step
 from .wordlists.accept import write_word_list as write_word_list
 from .wordlists.lists import read_word_list_settings as read_word_list_settings
 from .wordlists.lists import split_arguments as split_arguments

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from benchbuilder.authoring.dry_run.run import nodes_without_prompts, open_dry_run
+from benchbuilder.authoring.dry_run.run import rows_before
 from benchbuilder.config import LoadedRecipe
 from benchbuilder.core import LengthUnit, Problem, RecipeError, comparison_form, count_phrase
-from benchbuilder.pipeline import JournalDriver, Plan, Store, Watcher, empty_lookup
+from benchbuilder.pipeline import Plan, Store, Watcher
 from benchbuilder.steps import PAIR_COLUMNS, AskedFact, QuestionShape, StatementPair, StatePairsSpec, render_rows
 
 
@@ -28,26 +28,13 @@ def state_pairs_step(loaded: LoadedRecipe) -> tuple[str, StatePairsSpec]:
 
 def asked_facts(plan: Plan, store: Store, step: str, watcher: Watcher) -> tuple[list[AskedFact], list[str]]:
     """The questions that a step gets, and the options of all of them; the steps before it are built."""
-    inputs = plan.nodes[step].inputs["each"]
     spec: Any = plan.recipe.steps[step]
-    wanted: set[str] = set()
-    waiting = list(inputs)
-    while waiting:
-        name = waiting.pop()
-        if name not in wanted:
-            wanted.add(name)
-            waiting += plan.nodes[name].upstream()
-    if not wanted <= nodes_without_prompts(plan):
-        hint = "leave the steps before it to rules"
-        raise RecipeError([Problem("models or people decide before this step", key=f"steps.{step}.from", hint=hint)])
     facts: list[AskedFact] = []
     options: list[str] = []
-    with open_dry_run(plan, store, JournalDriver(empty_lookup), watcher, only=wanted) as dry_run:
-        for name in inputs:
-            for row in dry_run.store.rows(dry_run.manifests[name]):
-                payload: Any = row.payload
-                facts.append(AskedFact(row.id, spec.split(payload.question)[1], payload.answer))
-                options += [option.text for option in payload.options]
+    for row in rows_before(plan, store, step, watcher):
+        fact: Any = row
+        facts.append(AskedFact(row.id, spec.split(fact.payload.question)[1], fact.payload.answer))
+        options += [option.text for option in fact.payload.options]
     return facts, options
 
 

@@ -173,6 +173,15 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
          option("--users", "FILE", "the table of users of the other tool: who is who here (CSV)"),
          flag("--strict", "import: a vote that differs from the stored one is an error")),
     ),
+    "translations": Command(
+        "translations", "write the table in which people translate facts, and check it",
+        ("benchbuild translations write recipe=medicine_parallel variant=es file=es.tsv",
+         "benchbuild translations check recipe=medicine_parallel variant=es file=es.tsv"),
+        (word("action", "write the table, with what is translated and the faults; or check it, with no build and no "
+              "model", choices=("write", "check")),
+         words("file=TABLE key=value", "the table (.tsv, .csv; for check by default that of the recipe), recipe=NAME "
+               "and any override")),
+    ),
 }, "Models and cost": {
     "prompt": Command(
         "prompt", "show exactly what a model would get for a row, or list the prompts",

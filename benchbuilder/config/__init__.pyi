@@ -102,6 +102,7 @@ from .spec.release import REPOSITORY_PATTERN as REPOSITORY_PATTERN
 from .spec.release import ReleaseSpec as ReleaseSpec
 from .spec.scorecard import CriterionState as CriterionState
 from .spec.scorecard import ScorecardSpec as ScorecardSpec
+from .spec.translation import CheckWords as CheckWords
 from .trust import trust_always as trust_always
 from .trust import trusted_folders as trusted_folders
 from .trust import trusting as trusting

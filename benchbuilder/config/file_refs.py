@@ -85,7 +85,7 @@ class FileResolver:
 
 _FILE_KEYS = (
     *("words", "stop_words", "user_dictionary", "dictionary", "names", "forms", "tables", "rubric", "prices"),
-    *("guideline", "published", "published_judges", "probes", "replies"),
+    *("guideline", "published", "published_judges", "probes", "replies", "translations", "glossary"),
 )
 """Keys whose files cannot be folders; for lists and mappings, the key above."""
 

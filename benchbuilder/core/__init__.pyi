@@ -161,6 +161,7 @@ from .stats.dawid_skene import is_voter_model_shown as is_voter_model_shown
 from .stats.kernels import KernelInverse as KernelInverse
 from .stats.kernels import Matrix as Matrix
 from .stats.kernels import kernel_inverse as kernel_inverse
+from .stats.overlap import chrf as chrf
 from .stats.overlap import rouge_l as rouge_l
 from .stats.weighted import Floats as Floats
 from .stats.weighted import draw_rows as draw_rows

@@ -48,6 +48,13 @@ from .topic import Topic as Topic
 from .topic import TopicSpec as TopicSpec
 from .topic import keeps_few as keeps_few
 from .translate import TranslateSpec as TranslateSpec
+from .translation.checks import Fault as Fault
+from .translation.checks import flagged_counts as flagged_counts
+from .translation.facts import CheckedTranslations as CheckedTranslations
+from .translation.file import TranslatedPart as TranslatedPart
+from .translation.file import payload_parts as payload_parts
+from .translation.file import read_translations as read_translations
+from .translation.file import render_translations as render_translations
 from .writer import MODEL_REASONS as MODEL_REASONS
 from .writer import REPAIR_VARIABLES as REPAIR_VARIABLES
 from .writer import NeedsModel as NeedsModel

@@ -1,4 +1,4 @@
-"""Translates words into the language of the recipe, by a dictionary or by a model."""
+"""Translates words into the language of the recipe, by a dictionary or a model, and facts by a table of people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from benchbuilder.config import FileRef, StepSpec
+from benchbuilder.config import CheckWords, FileRef, LanguageTag, StepSpec
 from benchbuilder.core import (
     DataError,
     Dropped,
@@ -17,25 +17,31 @@ from benchbuilder.core import (
     ProducedBy,
     Regex,
     Row,
+    SpecIssue,
     Table,
     Term,
     compose_characters,
     create_from_spec,
     has_match,
     normalise_space,
+    payload_kind,
     read_given_text,
     same_language,
     text_length,
 )
 from benchbuilder.models import Conversation, Model
 from benchbuilder.steps.base import Port
+from benchbuilder.steps.translation.facts import FACT_REASONS, CheckedTranslations
 from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 
 _FACT = Fact[Term]
 
 
 class TranslateSpec(WriterSpec):
-    """How words of other languages are translated. The rule is a dictionary; a model translates the other words.
+    """How words and facts of other languages are translated.
+
+    The rule for words is a dictionary; a model translates the other words. The rule for all other facts is a table in
+    which people translate, checked against the originals; without a line in it a fact is dropped.
 
     A dictionary is a TSV in UTF-8 without header: a word, then its translations, each in its own column. A word may be
     on several lines; a line that begins with ``#`` is a comment.
@@ -46,24 +52,34 @@ class TranslateSpec(WriterSpec):
     """The subject of the words, for the prompt."""
     languages: dict[str, str] = {}
     """The names of languages in prompts, by code; a missing language is called by its code."""
-    same: Literal["keep", "drop"]
+    same: Literal["keep", "drop"] = "keep"
     """What happens to a translation that equals the word (as it may for names and abbreviations)."""
     ends: str = ""
     """Marks at the end of a model's reply that are removed."""
     not_words: tuple[Regex, ...] = ()
     """Patterns of replies that are no single word: sentences, lists, explanations."""
-    unit: LengthUnit
-    max_length: int
-    """The longest translation."""
+    unit: LengthUnit = "characters"
+    max_length: int = 60
+    """The longest translation of a word."""
+    translations: FileRef | None = None
+    """The table of translated facts: ``benchbuild translations write`` writes one to fill in."""
+    original: LanguageTag | None = None
+    """The language of the facts in it."""
+    glossary: FileRef | None = None
+    """How terms are translated: a table with the columns term, translation and forbidden."""
+    checks: dict[str, CheckWords] = {}
+    """What the checks of translations look at, by language."""
 
 
 class Translate(Writer):
-    """Makes one or several words from each word of another language; words of this language stay as they are."""
+    """Makes one or several words from each word of another language, or one fact from each fact.
+
+    What is in this language already stays as it is.
+    """
 
     kind: ClassVar[str] = "translate"
     spec_class: ClassVar[type[StepSpec]] = TranslateSpec
-    ports: ClassVar[Mapping[str, Port]] = {"each": Port(_FACT)}
-    output: ClassVar[type[Row] | None] = _FACT
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact)}
     slots: ClassVar[tuple[str, ...] | Literal["many"]] = "many"
     translates: ClassVar[bool] = True
     prompt_variables: ClassVar[Mapping[str, str]] = {
@@ -78,20 +94,56 @@ class Translate(Writer):
         "untranslated": "The translation equals the word.",
         "no_word": "The reply is not a single word, but a sentence, a list or an explanation.",
         "too_long": "The reply is longer than a word may be.",
+        **FACT_REASONS,
     }
 
     spec: TranslateSpec
+
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:
+        """Settings that have no effect on words, or on facts."""
+        issues = super().validate_inputs(rows)
+        spec = self.spec
+        if payload_kind(rows["each"]) == Term.kind:
+            given = {name: getattr(spec, name) for name in ("translations", "original", "glossary")}
+            message = "it is about facts, and these are words"
+            issues += [SpecIssue(name, message, str(value), ()) for name, value in given.items() if value]
+            return issues
+        if spec.strategy != "rules":
+            issues.append(SpecIssue("strategy", "a model translates words only", spec.strategy, ("rules",)))
+        if spec.original is None:
+            issues.append(SpecIssue("original", "the language of the facts is not named", "null", ("en",)))
+        if spec.dictionary is not None:
+            issues.append(SpecIssue("dictionary", "it is about words, and these are facts", spec.dictionary.path, ()))
+        return issues
+
+    def remarks(self) -> list[SpecIssue]:
+        """That facts have no table of translations."""
+        if self.spec.original is None or self.spec.translations is not None:
+            return []
+        ways = ("benchbuild translations write recipe=NAME file=TABLE.tsv, then paths.translations=TABLE.tsv",)
+        return [SpecIssue("translations", "no table translates the facts, so that every one is dropped", "null", ways)]
+
+    def read_facts(self) -> CheckedTranslations:
+        """The table of translated facts, checked."""
+        spec = self.spec
+        files = [None if ref is None else ref.file for ref in (spec.translations, spec.glossary)]
+        return CheckedTranslations.read(files[0], spec.checks, (spec.original or "", self.context.language), files[1])
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Read the dictionary and the prompts."""
         super().open(lookups)
         ref = self.spec.dictionary
         self._dictionary = {} if ref is None else read_dictionary(ref.file)
+        self._facts = None if self.spec.original is None else self.read_facts()
         self._label: str = "" if self.model_spec is None else _model_name(self.model_spec)
 
     def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:
         """A branch for each translation of the dictionary, or one for the model's."""
-        if self.spec.strategy != "model" and not same_language(row.language, self.context.language):
+        if (
+            self._facts is None
+            and self.spec.strategy != "model"
+            and not same_language(row.language, self.context.language)
+        ):
             translations = self._dictionary.get(_key(row.payload.text), ())
             if len(translations) > 1:
                 return [self._look_up(row, text, str(number)) for number, text in enumerate(translations, start=1)]
@@ -101,14 +153,27 @@ class Translate(Writer):
         """A word of the recipe's language stays as it is."""
         if not same_language(row.language, self.context.language):
             return None
-        return Kept(_FACT.child(row, produced_by=self.produced_by("same_language"), payload=row.payload))
+        return Kept(type(row).child(row, produced_by=self.produced_by("same_language"), payload=row.payload))
 
     def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Outcome | NeedsModel:  # noqa: ARG002
-        """The first translation of the dictionary."""
+        """The first translation of the dictionary, or that of the table."""
+        if self._facts is not None:
+            return self._by_table(row, self._facts)
         translations = self._dictionary.get(_key(row.payload.text), ())
         if not translations:
             return NeedsModel(f"{row.payload.text}: not in the dictionary")
         return self._look_up(row, translations[0], "")
+
+    def _by_table(self, row: Any, facts: CheckedTranslations) -> Outcome:
+        """The fact in the other language; its rule names those who translated it, by their codes."""
+        translated = facts.translate(row.id, row.payload)
+        if isinstance(translated, Dropped):
+            return translated
+        payload, authors = translated
+        original = row.original or "\t".join(row.payload.flat_cells().values())
+        made = self.produced_by("+".join(("people", *authors)))
+        fields = {"payload": payload, "original": original, "language": self.context.language}
+        return Kept(type(row).child(row, produced_by=made, **fields))
 
     def prompt_values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """The word, its note and language, the target language, and the subject."""

@@ -101,6 +101,11 @@ GROUPS: dict[str, tuple[Case, ...]] = {
              prompted=("evaluation=[en_claims,en_prompted]", *PROMPTED)),
         Case("medicine_en-unreviewed", "medicine_en", UNREVIEWED, itemised=True),
     ),
+    "medicine_parallel": (
+        Case("medicine_parallel", "medicine_parallel", itemised=True),
+        Case("medicine_parallel-es", "medicine_parallel", ("variant=es",), itemised=True),
+        Case("medicine_parallel-zh", "medicine_parallel", ("variant=zh",), itemised=True),
+    ),
     "reading_en": (Case("reading_en", "reading_en", itemised=True, evaluated=True, asks=True),),
     "cmhe": (
         Case("cmhe", "cmhe", evaluated=True, asks=True, plugin="benchbuilder-cmhe"),

@@ -20,9 +20,8 @@ from doc_blocks import ROOT
 from product_judge import JUDGE, JUDGED
 
 from benchbuilder.config import KindSpec, LoadedRecipe, load_recipe
-from benchbuilder.core import DataError, RecipeError
+from benchbuilder.core import DataError, RecipeError, chrf
 from benchbuilder.evaluation import ExactSpec, SetAnswerSpec, SimilaritySpec, YesNoQuestion, verdict_reader
-from benchbuilder.evaluation.stats.overlap import chrf
 from benchbuilder.publishing import HARNESSES, ExportRequest, Release, TaskScoring, export_benchmark, reader_module
 from benchbuilder.publishing.harnesses.tasks import harness_benchmark
 from benchbuilder.publishing.release.items import BenchmarkToShare, shared_item

@@ -49,6 +49,7 @@ PLACES: dict[str, str] = {
     "recipes/test_law_zh.py": "full",
     "recipes/test_medicine_en.py": "full",
     "recipes/test_reading_en.py": "push",
+    "recipes/test_medicine_parallel.py": "push",
     "recipes/test_explorer_rows.py": "full",
     "recipes/test_rule_trials.py": "full",
 }

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from benchbuilder.core import Waiting
+from benchbuilder.core import Problem, RecipeError, Row, Waiting
 from benchbuilder.models import ConversationDriver
 from benchbuilder.pipeline import (
+    JournalDriver,
     Manifest,
     Node,
     NodeRunner,
@@ -26,6 +27,7 @@ from benchbuilder.pipeline import (
     Store,
     Watcher,
     create_executor,
+    empty_lookup,
 )
 from benchbuilder.steps import Step
 
@@ -164,3 +166,20 @@ def _link_file(source: str, target: str) -> str:
     except OSError:
         shutil.copy2(source, target)
     return target
+
+
+def rows_before(plan: Plan, store: Store, step: str, watcher: Watcher) -> list[Row]:
+    """The rows that a step gets; the steps before it are built. RecipeError if models or people decide before it."""
+    inputs = plan.nodes[step].inputs["each"]
+    wanted: set[str] = set()
+    waiting = list(inputs)
+    while waiting:
+        name = waiting.pop()
+        if name not in wanted:
+            wanted.add(name)
+            waiting += plan.nodes[name].upstream()
+    if not wanted <= nodes_without_prompts(plan):
+        hint = "leave the steps before it to rules"
+        raise RecipeError([Problem("models or people decide before this step", key=f"steps.{step}.from", hint=hint)])
+    with open_dry_run(plan, store, JournalDriver(empty_lookup), watcher, only=wanted) as dry_run:
+        return [row for name in inputs for row in dry_run.store.rows(dry_run.manifests[name])]

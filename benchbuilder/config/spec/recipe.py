@@ -31,6 +31,7 @@ from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.config.spec.forms import FormsSpec
 from benchbuilder.config.spec.release import ReleaseSpec
 from benchbuilder.config.spec.scorecard import ScorecardSpec
+from benchbuilder.config.spec.translation import CheckWords
 from benchbuilder.core import LengthUnit, Problem, RecipeError
 
 
@@ -159,6 +160,8 @@ class Recipe(Spec):
     steps: Annotated[dict[str, Any], Slot("step")]
     forms: FormsSpec = FormsSpec()
     """The sentences that show questions, answers and claims, and words that ask for care."""
+    translation_checks: dict[str, CheckWords] = {}
+    """What checks of translations look at, by language."""
     items: str = ""
     """The step whose rows are the benchmark."""
     tasks: dict[Name, TaskSpec] = {}

@@ -9,11 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from benchbuilder.config import KindSpec, Slot
-from benchbuilder.core import DataError, create_from_spec, rouge_l, strip_reasoning
+from benchbuilder.core import DataError, chrf, create_from_spec, rouge_l, strip_reasoning
 from benchbuilder.evaluation.judges.base import Case, JudgeSpec, ScoringJudge
 from benchbuilder.evaluation.stats.overlap import (
     CHRF_OF,
-    chrf,
     content_tokens,
     relative_closeness,
     truncate_for_overlap,

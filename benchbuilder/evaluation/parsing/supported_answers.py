@@ -10,11 +10,11 @@ from typing import Literal
 
 import regex
 
-from benchbuilder.core import find_all, to_half_width
+from benchbuilder.core import chrf, find_all, to_half_width
 from benchbuilder.evaluation.parsing.formatting import strip_formatting
 from benchbuilder.evaluation.parsing.verdict_tables import VerdictTable, read_verdict_table
 from benchbuilder.evaluation.parsing.verdict_texts import VerdictTexts, joined_pattern
-from benchbuilder.evaluation.stats.overlap import chrf, relative_closeness
+from benchbuilder.evaluation.stats.overlap import relative_closeness
 
 Side = Literal["right", "wrong", "neither"]
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"

@@ -51,7 +51,8 @@ def reader_module(configs: Mapping[str, TaskScoring], name: str, release: str = 
     read = [read_verdict_table(path) for path in files]
     bundle = SourceBundle(_GIVEN, _METHODS)
     bundle.take("benchbuilder.core.text.replies", ["strip_reasoning"])
-    bundle.take("benchbuilder.evaluation.stats.overlap", ["chrf", "relative_closeness", "truncate_for_overlap"])
+    bundle.take("benchbuilder.core.stats.overlap", ["chrf"])
+    bundle.take("benchbuilder.evaluation.stats.overlap", ["relative_closeness", "truncate_for_overlap"])
     bundle.take("benchbuilder.evaluation.parsing.verdicts", ["VerdictReader", "YesNoQuestion"])
     bundle.take("benchbuilder.evaluation.parsing.exact_answers", ["ExactReader", "right_keys"])
     bundle.take("benchbuilder.evaluation.parsing.named_members", ["SetReader"])

@@ -16,12 +16,12 @@ from benchbuilder.core.records.outcomes import NotApplicable
 from benchbuilder.core.records.payloads import Claim, Item
 from benchbuilder.core.records.roles import Answer
 from benchbuilder.core.registry import create_from_spec
-from benchbuilder.core.stats.overlap import rouge_l
+from benchbuilder.core.stats.overlap import chrf, rouge_l
 from benchbuilder.evaluation.judges.base import Case
 from benchbuilder.evaluation.judges.similarity import SimilarityJudge, SimilarityJudgeSpec
 from benchbuilder.evaluation.scorers.base import AspectScore
 from benchbuilder.evaluation.scorers.similarity import SimilarityScorer, SimilaritySpec
-from benchbuilder.evaluation.stats.overlap import chrf, content_tokens, relative_closeness
+from benchbuilder.evaluation.stats.overlap import content_tokens, relative_closeness
 from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec
 from benchbuilder.retrieval.tokenizers.simple import WhitespaceSpec
 
