@@ -35,13 +35,15 @@ class GraphParts:
     """What a recipe for triples needs beside its sources.
 
     `table` is its relation table, `lists` are the relations that each setting lists, `rules` is the option of the group
-    `rules`, and `sets` that of `evaluation` that scores answers to set questions, empty without one.
+    `rules`, and `sets` that of `evaluation` that scores answers to set questions, empty without one. `notes` say what
+    else was seen.
     """
 
     table: str
     rules: str
     sets: str
     lists: Mapping[RelationKind, Sequence[str]]
+    notes: Sequence[str] = ()
 
 
 def graph_parts(name: str, language: str, triples: Iterable[Triple], library: RecipeIndex) -> GraphParts:
@@ -55,7 +57,13 @@ def graph_parts(name: str, language: str, triples: Iterable[Triple], library: Re
         "# No speaker has checked these lines.",
         "\t".join((*RELATION_COLUMNS, SET_QUESTION)),
     ]
-    rows = [line for nature in natures for line in _lines(nature, words.sentence_for(nature))]
+    sentences = {nature.relation: words.sentence_for(nature) for nature in natures}
+    rows = [line for nature in natures for line in _lines(nature, sentences[nature.relation])]
+    unclear = [relation for relation, sentence in sentences.items() if sentence is not None and sentence.unclear]
+    notes = [
+        f"no rule makes good sentences of these names, so that theirs only quote them: {', '.join(unclear)}; write "
+        f"better ones: recipes/recipe/{name}/relations.tsv"
+    ] * bool(unclear)
     if not natures or not words.sentences:
         rows += _row("*", words.sentence_for(RelationNature("*", "checkable", "", 0, 0, 1.0, 0, ())))
     short = language.partition("-")[0]
@@ -63,7 +71,7 @@ def graph_parts(name: str, language: str, triples: Iterable[Triple], library: Re
     has_own = any("\nswap_triple:" in read_given_text(path) for path in own)
     rules = f"{short}_claims" if has_own else "triples"
     sets = f"{short}_sets" if library.paths_of(f"evaluation/{short}_sets") else ""
-    return GraphParts("\n".join([*head, *rows]) + "\n", rules, sets, proposed_lists(natures))
+    return GraphParts("\n".join([*head, *rows]) + "\n", rules, sets, proposed_lists(natures), notes)
 
 
 def _lines(nature: RelationNature, sentence: RelationSentence | None) -> list[str]:

@@ -164,9 +164,8 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
         *(source.warning for source in sources if source.warning is not None),
     ]
     written = {**{place: text.encode() for place, text in files.items()}, **data}
-    return Clone(
-        name, {PurePosixPath("recipes", place): content for place, content in written.items()}, None, (*warnings,)
-    )
+    placed = {PurePosixPath("recipes", place): content for place, content in written.items()}
+    return Clone(name, placed, None, (*warnings,), () if graph is None else (*graph.notes,))
 
 
 def _flow(arguments: Sequence[str]) -> _Flow:

@@ -101,6 +101,18 @@ def test_english_triples_build_and_side_effects_are_open(here: Path, capsys: pyt
     assert "relations that the recipe does not list" not in capsys.readouterr().out
 
 
+def test_names_that_no_rule_understands_are_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "".join(f"stone {n}\t{name}\tx{n % 3}\n" for n in range(9) for name in ("kept in", "weighed against one of"))
+    new(here, f"head\trelation\ttail\n{text}", "--language", "en")
+    said = capsys.readouterr().out
+    assert (
+        "no rule makes good sentences of these names, so that theirs only quote them: weighed against one of; " in said
+    )
+    table = (here / "recipes/recipe/mykg/relations.tsv").read_text(encoding="utf-8")
+    assert "\nkept in\t{head} is kept in {tail}.\t{head} is not kept in {tail}." in table
+    assert "\tThe relation “{relation}” holds from {head} to {tail}.\t" in table
+
+
 @pytest.mark.push
 def test_a_graph_of_names_that_share_characters_ends_in_a_setting_that_works(
     here: Path, capsys: pytest.CaptureFixture[str]

@@ -95,9 +95,9 @@ def test_lists_for_a_recipe_hold_what_is_not_checkable() -> None:
         ("zh", "可治疗", ["头痛", "咳嗽"], "可以说{head}{relation}{tail}。"),
         ("en", "drug_class", ["opioid", "antibiotic"], "The drug class of {head} is {tail}."),
         ("en", "side effects", ["rash", "nausea"], "The {relation} of {head} include {tail}."),
-        ("en", "caused by", ["rash", "nausea"], "One thing that {head} is {relation} is {tail}."),
-        ("en", "shares a border with", ["Peru", "Chile"], "It is true that {head} {relation} {tail}."),
-        ("en", "grows in", ["sand", "clay"], "It is true that {head} {relation} {tail}."),
+        ("en", "caused by", ["rash", "nausea"], "{head} is caused by {tail}."),
+        ("en", "shares a border with", ["Peru", "Chile"], "{head} {relation} {tail}."),
+        ("en", "grows in", ["sand", "clay"], "{head} {relation} {tail}."),
         ("en", "hasSideEffect", ["rash", "nausea"], "The side effect of {head} includes {tail}."),
         ("fr", "classe", ["x", "y"], "Pour {head}, la réponse à la rubrique « {relation} » est {tail}."),
     ],
@@ -110,6 +110,66 @@ def test_sentences_for_relations_without_their_own(
     assert sentence is not None
     assert sentence.statement == statement
     assert sentence.negated != statement
+
+
+ENGLISH_NAMES = {
+    "tributary of": "a tributary of", "Tributary Of": "a tributary of", "TRIBUTARY_OF": "a tributary of",
+    "is_a_tributary_of": "a tributary of", "island of": "an island of", "unit of": "a unit of",
+    "capital of": "the capital of",
+    "longest river of": "the longest river of", "wings of": "one of the wings of", "part of": "part of",
+    "isStoredIn": "stored in", "mostly grown for": "mostly grown for", "hidden behind bars of": "",
+    "native to": "native to",
+    "stored in room": "stored in the room",
+}  # fmt: skip
+"""What comes after *is* for a name, which may be written in many ways; nothing where no rule understands it."""
+
+
+@pytest.mark.parametrize(("relation", "words"), ENGLISH_NAMES.items())
+def test_an_english_name_that_ends_in_a_preposition_is_a_predicate(relation: str, words: str) -> None:
+    sentence = relation_words(LIBRARY, "en").sentence_for(natures("en", relation, each_once(["x", "y"], 12)))
+    assert sentence is not None
+    assert sentence.unclear == (not words)
+    if words:
+        made = (getattr(sentence, key).replace("{relation}", relation) for key in ("statement", "negated"))
+        assert tuple(made) == (
+            f"{{head}} is {words} {{tail}}.",
+            f"{{head}} is not {words} {{tail}}.",
+        )
+        assert sentence.tf.replace("{relation}", relation) == f"Is {{head}} {words} {{tail}}?"
+        assert sentence.oe.replace("{relation}", relation) in {
+            f"What is {{head}} {words}?", "Which room is {head} stored in?",
+            f"What completes this statement: “{{head}} is {words} …”?",
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("relation", "negated", "question"),
+    [
+        ("painted by", "{head} was not painted by {tail}.", "Who or what was {head} painted by?"),
+        (
+            "wasPaintedIn",
+            "{head} was not painted in {tail}.",
+            "What completes this statement: “{head} was painted in …”?",
+        ),
+        ("reaches into", "{head} does not reach into {tail}.", "What does {head} reach into?"),
+        ("crosses", "{head} does not cross {tail}.", "What does {head} cross?"),
+        ("speaks dialect", "{head} does not speak the dialect {tail}.", "Which dialect does {head} speak?"),
+        ("retired to", "{head} did not retire to {tail}.", "What completes this statement: “{head} retired to …”?"),
+        ("may attract", "{head} cannot attract {tail}.", "What can {head} attract?"),
+        ("is a", "{head} is not classed as {tail}.", "What is {head} classed as?"),
+        ("inventor", "The inventor of {head} is not {tail}.", "Who is the inventor of {head}?"),
+    ],
+)
+def test_an_english_verb_is_denied_once_and_asked_about(relation: str, negated: str, question: str) -> None:
+    words = relation_words(LIBRARY, "en")
+    sentence = words.sentence_for(natures("en", relation, each_once(["x", "y"], 12)))
+    assert sentence is not None
+    made = {key: getattr(sentence, key).replace("{relation}", relation) for key in ("negated", "oe", "oe_set")}
+    assert made == {"negated": negated, "oe": question, "oe_set": ""}
+    several = words.sentence_for(natures("en", relation, [("h", "x"), ("h", "y")]))
+    assert several is not None
+    assert several.oe == ""
+    assert several.oe_set.endswith(" (name all that apply)?")
 
 
 @pytest.mark.parametrize("language", LIBRARY.option_names("relations"))
