@@ -100,8 +100,9 @@ def language_of(triples: Sequence[Triple], library: RecipeIndex, otherwise: str 
         patterns = (*words.open, *words.preferences, *words.several)
         return sum(any(has_match(pattern, name) for pattern in patterns) for name in names)
 
-    best = max((_LATIN, *library.option_names("relations")), key=known)
-    return best if known(best) else otherwise
+    counts = {option: known(option) for option in (_LATIN, *library.option_names("relations"))}
+    best = [option for option, count in counts.items() if count == max(counts.values())]
+    return otherwise if otherwise in best or not counts[best[0]] else best[0]
 
 
 def rdf_layout(path: Path) -> tuple[Layout, Sequence[str]]:

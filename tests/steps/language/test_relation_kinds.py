@@ -48,6 +48,19 @@ def each_once(tails: list[str], count: int = 24) -> list[tuple[str, str]]:
         ("en", "half_life", each_once(["2 hours", "3 to 5 days", "10-12 h"]), "ranges"),
         ("en", "do_eat", each_once(["apples", "eggs"]), "preferences"),
         ("en", "colour", each_once(["red"]), "checkable"),
+        ("en", "shares border with", each_once(["Peru", "Chile"]), "open"),
+        ("en", "neighbour of", each_once(["Peru"]), "open"),
+        ("en", "border colour", each_once(["red", "blue"]), "functional"),
+        ("en", "spouse", each_once(["Ann", "Bea"]), "open"),
+        ("en", "composed by", each_once(["Ann", "Bea"]), "checkable"),
+        ("zh", "接壤", each_once(["甲省"]), "open"),
+        ("zh", "译者", each_once(["甲某", "乙某"]), "checkable"),
+        ("de", "grenzt an", each_once(["Peru"]), "open"),
+        ("de", "Erfinderin", each_once(["Ann", "Bea"]), "checkable"),
+        ("pt", "faz fronteira com", each_once(["Peru"]), "open"),
+        ("pt", "inventado por", each_once(["Ann", "Bea"]), "checkable"),
+        ("es", "vecino de", each_once(["Peru"]), "open"),
+        ("fr", "voisin de", each_once(["Pérou"]), "open"),
         ("es", "efectos secundarios", each_once(["náusea"]), "open"),
         ("de", "Nebenwirkung", each_once(["Übelkeit"]), "open"),
         ("pt", "efeitos colaterais", each_once(["náusea"]), "open"),
@@ -99,6 +112,10 @@ def test_lists_for_a_recipe_hold_what_is_not_checkable() -> None:
         ("en", "shares a border with", ["Peru", "Chile"], "{head} {relation} {tail}."),
         ("en", "grows in", ["sand", "clay"], "{head} {relation} {tail}."),
         ("en", "hasSideEffect", ["rash", "nausea"], "The side effect of {head} includes {tail}."),
+        ("de", "mündet in", ["Elbe", "Oder"], "{head} {relation} {tail}."),
+        ("de", "gegossen von", ["Ann", "Bea"], "{head} wurde von {tail} gegossen."),
+        ("de", "Vorort von", ["Bonn", "Kiel"], "{head} ist {relation} {tail}."),
+        ("pt", "deságua em", ["x", "y"], "{head} {relation} {tail}."),
         ("fr", "classe", ["x", "y"], "Pour {head}, la réponse à la rubrique « {relation} » est {tail}."),
     ],
 )
@@ -170,6 +187,26 @@ def test_an_english_verb_is_denied_once_and_asked_about(relation: str, negated: 
     assert several is not None
     assert several.oe == ""
     assert several.oe_set.endswith(" (name all that apply)?")
+
+
+@pytest.mark.parametrize(
+    ("relation", "one", "all_ends"),
+    [
+        ("译者", "{head}的{relation}是谁？", "{head}的{relation}包括哪些人？"),
+        ("设计师", "{head}的{relation}是谁？", "{head}的{relation}包括哪些人？"),
+        ("音乐家", "{head}的{relation}是谁？", "{head}的{relation}包括哪些人？"),
+        ("厂家", "{head}的{relation}是什么？", "{head}的{relation}包括哪些？"),
+        ("发明人", "{head}的{relation}是谁？", "{head}的{relation}包括哪些人？"),
+        ("机器人", "{head}的{relation}是什么？", "{head}的{relation}包括哪些？"),
+    ],
+)
+def test_chinese_questions_ask_for_a_person_by_who(relation: str, one: str, all_ends: str) -> None:
+    words = relation_words(LIBRARY, "zh")
+    single = words.sentence_for(natures("zh", relation, each_once(["甲某", "乙某"], 12)))
+    several = words.sentence_for(natures("zh", relation, [("甲", "甲某"), ("甲", "乙某")]))
+    assert single is not None
+    assert several is not None
+    assert (single.oe, several.oe_set) == (one, all_ends)
 
 
 @pytest.mark.parametrize("language", LIBRARY.option_names("relations"))
