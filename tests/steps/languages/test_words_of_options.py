@@ -1,4 +1,4 @@
-"""Which questions need their options: those that name them or ask what is not so, not those with a clause that denies."""
+"""Which questions need their options: those that name them or ask what is not so; no clause that denies does."""
 
 from __future__ import annotations
 
