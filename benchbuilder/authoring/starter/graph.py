@@ -86,6 +86,18 @@ def _row(relation: str, sentence: RelationSentence | None) -> list[str]:
     return ["\t".join((relation, *cells, "tail", getattr(sentence, SET_QUESTION, ""))).rstrip("\t")]
 
 
+def other_spellings(relations: Iterable[str]) -> dict[str, list[str]]:
+    """The names that differ from a more frequent one in case, blanks and underscores alone, by that one.
+
+    >>> other_spellings(["part of", "part of", "PART_OF", "made of"])
+    {'part of': ['PART_OF']}
+    """
+    groups: dict[str, list[str]] = {}
+    for name, _ in Counter(relations).most_common():
+        groups.setdefault(re.sub(r"[\s_]+", "", name).casefold(), []).append(name)
+    return {first: others for first, *others in groups.values() if others}
+
+
 def language_of(triples: Sequence[Triple], library: RecipeIndex, otherwise: str = _LATIN) -> str:
     """The language that the relations and tails seem to be in; `otherwise` if no name of a relation is known."""
     counts = ScriptCounts(text for triple in triples[:_READ] for text in (triple.relation, triple.tail))
