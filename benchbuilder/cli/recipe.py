@@ -176,8 +176,8 @@ def _write_recipe(args: argparse.Namespace, console: Console) -> None:
             raise
         return
     _print_clone(clone, request, console)
-    for warning in clone.warnings:
-        print_line(console, f"warning: {warning}")
+    for line in (*(f"warning: {warning}" for warning in clone.warnings), *clone.notes):
+        print_line(console, line)
     if not args.origin:
         given = [source.partition(":")[0] for source in args.source if "=" in source]
         for line in read_back(Path(f"recipes/recipe/{args.name}.yaml"), given):
@@ -204,7 +204,7 @@ def _print_data(
             lines.append(f"  copied as {recipe.parent / request.name / f'{file.name}{file.suffix}'}")
         lines += [f"  {line}" for line in (*file.notes, columns, settings) if line]
         lines += read_back(recipe, [file.name])
-    lines += [f"warning: {warning}" for warning in clone.warnings if request.origin]
+    lines += [*(f"warning: {warning}" for warning in clone.warnings if request.origin), *clone.notes]
     is_open: Sequence[Problem] = ()
     try:
         check_overrides([f"recipe={request.name}"], recipes)

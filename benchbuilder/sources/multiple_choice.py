@@ -115,6 +115,7 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
     """
 
     kind: ClassVar[str] = "multiple_choice"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[SourceSpec]] = MultipleChoiceSpec
     output: ClassVar[type[Row]] = Fact[Choice]
     reasons: ClassVar[Mapping[str, str]] = {

@@ -77,6 +77,16 @@ def test_a_list_of_python_in_a_cell(write, read_source):
     assert result.dropped() == [(3, "malformed")]
 
 
+def test_a_key_that_reads_like_one_option_is_that_option(write, read_source):
+    keys = ["Rye", " RYE", "rye.", "Ｒｙｅ。", "oats", "barley", "ry"]
+    records = [
+        {"question": f"q{n}?", "choices": ["Rye", "Oats", "OATS", "Oats."], "key": key} for n, key in enumerate(keys)
+    ]
+    result = read_source("multiple_choice", path=write("q.jsonl", jsonl(*records)), columns=COLUMNS, key_as="text")
+    assert answers(result) == ["Rye"] * 4
+    assert result.dropped() == [(5, "multiple_answers"), (6, "key_not_in_options"), (7, "key_not_in_options")]
+
+
 def test_flags_name_the_right_option(write, read_source):
     records = [
         {"question": "q?", "choices": ["a", "b"], "key": [0, 1]},

@@ -82,13 +82,14 @@ class CloneRequest:
 class Clone:
     """The files of a new recipe by their paths below the current folder, the record of its origin, and warnings.
 
-    A recipe that is not a copy has no record.
+    A recipe that is not a copy has no record. `notes` are lines about what was made.
     """
 
     name: str
     files: dict[PurePosixPath, bytes]
     record: OriginRecord | None
     warnings: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> list[Path]:
         """Write every file below `folder`, or none; with nothing written, RecipeError if one exists already.

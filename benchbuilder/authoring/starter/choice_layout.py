@@ -21,7 +21,7 @@ from benchbuilder.authoring.starter.cells import (
 )
 from benchbuilder.authoring.starter.sample import UnclearLayoutError
 from benchbuilder.config import OPEN_PLACE
-from benchbuilder.sources import LABEL_FIELDS, labelled_lists, option_lists, parse_cell
+from benchbuilder.sources import LABEL_FIELDS, labelled_lists, option_lists, parse_cell, text_matches
 
 _KEY = re.compile(
     r"(?i)answer|key|correct|^cop$|^ra$|label|gold|target|l\u00f6sung|respuesta|resposta|r\u00e9ponse|\u7b54\u6848"
@@ -281,9 +281,14 @@ def _by_number(written: str, texts: Sequence[str], first: int) -> str:
     return texts[int(written) - first]
 
 
+def _by_text(written: str, texts: Sequence[str]) -> str:
+    [place] = text_matches(written, [text.strip() for text in texts])
+    return texts[place]
+
+
 _READERS: Mapping[str, Callable[[str, Sequence[str], Any], str]] = {
     "letter": _by_letter,
     "index": lambda written, texts, _: _by_number(written, texts, 0),
     "index_from_1": lambda written, texts, _: _by_number(written, texts, 1),
-    "text": lambda written, texts, _: texts[[text.strip() for text in texts].index(written)],
+    "text": lambda written, texts, _: _by_text(written, texts),
 }

@@ -35,13 +35,15 @@ class GraphParts:
     """What a recipe for triples needs beside its sources.
 
     `table` is its relation table, `lists` are the relations that each setting lists, `rules` is the option of the group
-    `rules`, and `sets` that of `evaluation` that scores answers to set questions, empty without one.
+    `rules`, and `sets` that of `evaluation` that scores answers to set questions, empty without one. `notes` say what
+    else was seen.
     """
 
     table: str
     rules: str
     sets: str
     lists: Mapping[RelationKind, Sequence[str]]
+    notes: Sequence[str] = ()
 
 
 def graph_parts(name: str, language: str, triples: Iterable[Triple], library: RecipeIndex) -> GraphParts:
@@ -55,7 +57,13 @@ def graph_parts(name: str, language: str, triples: Iterable[Triple], library: Re
         "# No speaker has checked these lines.",
         "\t".join((*RELATION_COLUMNS, SET_QUESTION)),
     ]
-    rows = [line for nature in natures for line in _lines(nature, words.sentence_for(nature))]
+    sentences = {nature.relation: words.sentence_for(nature) for nature in natures}
+    rows = [line for nature in natures for line in _lines(nature, sentences[nature.relation])]
+    unclear = [relation for relation, sentence in sentences.items() if sentence is not None and sentence.unclear]
+    notes = [
+        f"no rule makes good sentences of these names, so that theirs only quote them: {', '.join(unclear)}; write "
+        f"better ones: recipes/recipe/{name}/relations.tsv"
+    ] * bool(unclear)
     if not natures or not words.sentences:
         rows += _row("*", words.sentence_for(RelationNature("*", "checkable", "", 0, 0, 1.0, 0, ())))
     short = language.partition("-")[0]
@@ -63,7 +71,7 @@ def graph_parts(name: str, language: str, triples: Iterable[Triple], library: Re
     has_own = any("\nswap_triple:" in read_given_text(path) for path in own)
     rules = f"{short}_claims" if has_own else "triples"
     sets = f"{short}_sets" if library.paths_of(f"evaluation/{short}_sets") else ""
-    return GraphParts("\n".join([*head, *rows]) + "\n", rules, sets, proposed_lists(natures))
+    return GraphParts("\n".join([*head, *rows]) + "\n", rules, sets, proposed_lists(natures), notes)
 
 
 def _lines(nature: RelationNature, sentence: RelationSentence | None) -> list[str]:
@@ -76,6 +84,18 @@ def _lines(nature: RelationNature, sentence: RelationSentence | None) -> list[st
 def _row(relation: str, sentence: RelationSentence | None) -> list[str]:
     cells = [getattr(sentence, column, OPEN_PLACE if column != "oe" else "") for column in RELATION_COLUMNS[1:-1]]
     return ["\t".join((relation, *cells, "tail", getattr(sentence, SET_QUESTION, ""))).rstrip("\t")]
+
+
+def other_spellings(relations: Iterable[str]) -> dict[str, list[str]]:
+    """The names that differ from a more frequent one in case, blanks and underscores alone, by that one.
+
+    >>> other_spellings(["part of", "part of", "PART_OF", "made of"])
+    {'part of': ['PART_OF']}
+    """
+    groups: dict[str, list[str]] = {}
+    for name, _ in Counter(relations).most_common():
+        groups.setdefault(re.sub(r"[\s_]+", "", name).casefold(), []).append(name)
+    return {first: others for first, *others in groups.values() if others}
 
 
 def language_of(triples: Sequence[Triple], library: RecipeIndex, otherwise: str = _LATIN) -> str:
@@ -92,8 +112,9 @@ def language_of(triples: Sequence[Triple], library: RecipeIndex, otherwise: str 
         patterns = (*words.open, *words.preferences, *words.several)
         return sum(any(has_match(pattern, name) for pattern in patterns) for name in names)
 
-    best = max((_LATIN, *library.option_names("relations")), key=known)
-    return best if known(best) else otherwise
+    counts = {option: known(option) for option in (_LATIN, *library.option_names("relations"))}
+    best = [option for option, count in counts.items() if count == max(counts.values())]
+    return otherwise if otherwise in best or not counts[best[0]] else best[0]
 
 
 def rdf_layout(path: Path) -> tuple[Layout, Sequence[str]]:

@@ -18,7 +18,7 @@ from benchbuilder.authoring.clone.clone import TEXT_SOURCES, Clone, CloneRequest
 from benchbuilder.authoring.clone.source_form import source_template
 from benchbuilder.authoring.starter.cells import Layout
 from benchbuilder.authoring.starter.data_file import DataFile, check_file
-from benchbuilder.authoring.starter.graph import GraphParts, graph_parts, language_of
+from benchbuilder.authoring.starter.graph import GraphParts, graph_parts, language_of, other_spellings
 from benchbuilder.authoring.starter.language_table import LanguageFacts, facts_of_language
 from benchbuilder.authoring.starter.layout import propose_layout
 from benchbuilder.authoring.starter.read_back import first_rows
@@ -163,9 +163,8 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
         *(source.warning for source in sources if source.warning is not None),
     ]
     written = {**{place: text.encode() for place, text in files.items()}, **data}
-    return Clone(
-        name, {PurePosixPath("recipes", place): content for place, content in written.items()}, None, (*warnings,)
-    )
+    placed = {PurePosixPath("recipes", place): content for place, content in written.items()}
+    return Clone(name, placed, None, (*warnings,), () if graph is None else (*graph.notes,))
 
 
 def _flow(arguments: Sequence[str]) -> _Flow:
@@ -300,10 +299,13 @@ def _written(
     return WrittenSource(_filled(text, layout), place, file.data, file.given, warning)
 
 
-def _graph(request: CloneRequest, sources: Sequence[WrittenSource], library: RecipeIndex) -> tuple[str, GraphParts]:
-    """The language of triples, asked for or told, and what a recipe needs for those of the files that can be read."""
-    triples, files, tags = list[Triple](), list[Path](), Counter[str]()
-    for argument, source in zip(request.sources, sources, strict=True):
+def _graph(request: CloneRequest, sources: list[WrittenSource], library: RecipeIndex) -> tuple[str, GraphParts]:
+    """The language of triples, asked for or told, and what a recipe needs for those of the files that can be read.
+
+    A source whose relations are spelled in several ways gets rules that make them one.
+    """
+    triples, files, tags, notes = list[Triple](), list[Path](), Counter[str](), list[str]()
+    for place, (argument, source) in enumerate(zip(request.sources, sources, strict=True)):
         if _kind_of(argument) not in ("triples", "rdf") or source.given is None or source.warning is not None:
             continue
         files.append(source.given.resolve())
@@ -312,13 +314,31 @@ def _graph(request: CloneRequest, sources: Sequence[WrittenSource], library: Rec
             settings: Mapping[str, Any] = yaml.safe_load(source.text)[name]
             tags.update(filter(None, settings.get("languages", ())[:1]))  # RDF says in which language its names are
             rows = first_rows(name, settings, files[-1], "", _MOST_TRIPLES)
-            triples += [row.payload for row in rows if isinstance(row, Fact)]
+            read = [row.payload for row in rows if isinstance(row, Fact)]
+            spelled = other_spellings(triple.relation for triple in read)
+            if spelled and _kind_of(argument) == "triples":
+                sources[place] = _respelled(source, spelled)
+                own = {other: first for first, others in spelled.items() for other in others}
+                read = [one.model_copy(update={"relation": own.get(one.relation, one.relation)}) for one in read]
+                told = "; ".join(f"{first} ({', '.join(others)})" for first, others in spelled.items())
+                notes.append(f"{name}: each relation is read in its most frequent spelling: {told}")
+            triples += read
     texts = [text for triple in triples for text in (triple.head, triple.relation, triple.tail)]
     guess, seen = guess_language(texts) if request.written and not (request.language or tags) else ("en", "")
     language = request.language or next(iter(tags), "") or language_of(triples, library, guess)
     if not language:
         raise _unclear_language(files[0], seen)
-    return language, graph_parts(request.name, language, triples, library)
+    graph = graph_parts(request.name, language, triples, library)
+    return language, replace(graph, notes=[*notes, *graph.notes])
+
+
+def _respelled(source: WrittenSource, spelled: Mapping[str, Sequence[str]]) -> WrittenSource:
+    """The source with rules that replace the other spellings of relations."""
+    rules = [
+        {"find": rf"\A\s*(?:{'|'.join(map(re.escape, others))})\s*\Z", "put": first.replace("\\", r"\\")}
+        for first, others in spelled.items()
+    ]
+    return replace(source, text=_filled(source.text, Layout({}, {"clean": {"relation": rules}})))
 
 
 def _guessed_language(facts: LanguageFacts) -> Sequence[Problem]:

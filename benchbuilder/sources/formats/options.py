@@ -225,8 +225,24 @@ def _split_keys(text: str, key_as: KeyAs, keys: list[str]) -> list[str]:
     return [text] if text in keys or not letters else list(letters)
 
 
+def text_matches(written: str, texts: Sequence[str]) -> list[int]:
+    """The places of the texts that read as `written`; without any, of those that differ in case, width and stop alone.
+
+    >>> text_matches("lima.", ["Lima", "Quito"]), text_matches("lima", ["Lima", "LIMA"]), text_matches("a", ["a", "A"])
+    ([0], [0, 1], [0])
+    """
+    exact = [place for place, text in enumerate(texts) if text == written]
+    plain = _plain(written)
+    return exact or [place for place, text in enumerate(texts) if plain and _plain(text) == plain]
+
+
+def _plain(text: str) -> str:
+    plain = unicodedata.normalize("NFKC", text).casefold().strip()
+    return plain.removesuffix(".").removesuffix("。").rstrip()
+
+
 def _by_text(answer: str, options: tuple[Option, ...]) -> str | Dropped:
-    keys = [option.key for option in options if option.text == answer]
+    keys = [options[place].key for place in text_matches(answer, [option.text for option in options])]
     if len(keys) > 1:
         return Dropped("multiple_answers", f"{answer!r} is the text of the options {' '.join(keys)}")
     return keys[0] if keys else Dropped("key_not_in_options", f"no option reads {answer!r}")

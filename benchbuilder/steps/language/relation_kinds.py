@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import yaml
-from pydantic import ValidationError
+from pydantic import ValidationError, model_validator
 
 from benchbuilder.core import (
     FrozenModel,
@@ -19,9 +19,13 @@ from benchbuilder.core import (
     RecipeError,
     Regex,
     Triple,
+    WordForms,
     count_phrase,
+    group_names,
     has_match,
+    match_groups,
     read_given_text,
+    template_faults,
 )
 
 RelationKind = Literal["functional", "ranges", "preferences", "kinds", "open", "checkable"]
@@ -38,14 +42,18 @@ _HEADS_BY_TAIL = 10
 _MOST = 0.5
 _SHOWN = 3
 _TEXTS = ("statement", "negated", "tf", "oe", "oe_set")
+_PLACES = ("head", "relation", "tail")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])|_+")
 
 
 class RelationSentence(FrozenModel):
-    """Sentences over ``{head}``, ``{relation}`` and ``{tail}`` for relations without their own."""
+    """Sentences over ``{head}``, ``{relation}`` and ``{tail}`` for relations without their own.
+
+    Where `when` matches a whole name, its named groups stand for what they match: ``{verb}``.
+    """
 
     when: Regex = ""
-    """Searched in the name of the relation, as `readable_name` gives it; empty: any."""
+    """Searched in the name of the relation, as `readable_name` gives it; empty: any. It may use ``%part%``."""
     several: bool | None = None
     """Only for relations of which a concept has several ends, or one; ``null``: for both."""
     statement: str
@@ -53,7 +61,9 @@ class RelationSentence(FrozenModel):
     tf: str
     oe: str = ""
     oe_set: str = ""
-    """The question for all ends."""
+    """The question for all ends. With `oe` beside it, each is for its own relations: with one end, or several."""
+    unclear: bool = False
+    """Whether no rule understands such names, so that the sentences only quote them."""
 
 
 class RelationWords(FrozenModel):
@@ -69,6 +79,8 @@ class RelationWords(FrozenModel):
     """Names of relations of which a concept may have several ends, though a small graph lists one."""
     drop: Regex = ""
     """What a sentence leaves out of a name."""
+    small: Regex = ""
+    """What a sentence writes of a name in small letters."""
     ranges: tuple[Regex, ...] = ()
     """Answers that are amounts or ranges."""
     classes: tuple[Regex, ...] = ()
@@ -81,6 +93,17 @@ class RelationWords(FrozenModel):
     longest: int = 8
     """The length of the longest answer that is no clause, in units."""
     sentences: tuple[RelationSentence, ...] = ()
+    parts: dict[str, Regex] = {}
+    """Named patterns for `when`, which may refer to earlier ones."""
+
+    @model_validator(mode="after")
+    def _check_places(self) -> Self:
+        forms = WordForms(parts=self.parts)
+        for sentence in self.sentences:
+            known = (*_PLACES, *group_names(forms.expand(sentence.when)))
+            if faults := [fault for key in _TEXTS for fault in template_faults(getattr(sentence, key), known)]:
+                raise ValueError(f"{sentence.when}: {'; '.join(faults)}")
+        return self
 
     @classmethod
     def read(cls, files: Iterable[Path]) -> RelationWords:
@@ -99,13 +122,21 @@ class RelationWords(FrozenModel):
 
     def sentence_for(self, nature: RelationNature) -> RelationSentence | None:
         """The sentences of a relation, with its name in them if that is not its readable one; None without any."""
-        name = readable_name(nature.relation, self.drop)
+        name = readable_name(nature.relation, self.drop, self.small)
         several = nature.single < _ONE_END if nature.kind in ("functional", "checkable") else nature.kind != "ranges"
-        fits = (s for s in self.sentences if s.several in (None, several) and (not s.when or has_match(s.when, name)))
-        found = next(fits, None)
-        if found is None or name == nature.relation or "{" in name:
-            return found
-        texts = {key: getattr(found, key).replace("{relation}", name) for key in _TEXTS}
+        forms = WordForms(parts=self.parts)
+        fits = ((one, forms.expand(one.when)) for one in self.sentences if one.several in (None, several))
+        found, when = next((pair for pair in fits if not pair[1] or has_match(pair[1], name)), (None, ""))
+        if found is None:
+            return None
+        texts: dict[str, str] = {key: getattr(found, key) for key in _TEXTS}
+        if found.oe and found.oe_set:
+            texts["oe" if several else "oe_set"] = ""
+        if "{" not in name:
+            groups = match_groups(when, name) or {}
+            own = {"relation": name} if name != nature.relation else {}
+            for group, value in (*groups.items(), *own.items()):
+                texts = {key: text.replace(f"{{{group}}}", value) for key, text in texts.items()}
         return found.model_copy(update=texts)
 
     def unusable(self, answer: str) -> str:
@@ -138,14 +169,15 @@ class RelationNature:
         return f"{self.relation} ({count_phrase(self.triples, 'triple')}, {self.why}: {'; '.join(self.examples)})"
 
 
-def readable_name(relation: str, drop: str = "") -> str:
-    """The name of a relation in words, without what `drop` matches.
+def readable_name(relation: str, drop: str = "", small: str = "") -> str:
+    """The name of a relation in words, without what `drop` matches, and with small letters in what `small` matches.
 
-    >>> readable_name("hasSide_effect", "^has "), readable_name("IgE type")
-    ('side effect', 'IgE type')
+    >>> readable_name("hasSide_effect", "^has "), readable_name("IgE type"), readable_name("Moon Of", small="Of|Mo")
+    ('side effect', 'IgE type', 'moon of')
     """
     words = _CAMEL.sub(" ", relation).strip()
     words = words.lower() if words != relation else relation
+    words = re.sub(small, lambda found: found[0].lower(), words) if small else words
     return (re.sub(drop, "", words).strip() or words) if drop else words
 
 

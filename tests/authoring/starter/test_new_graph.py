@@ -102,6 +102,44 @@ def test_english_triples_build_and_side_effects_are_open(here: Path, capsys: pyt
 
 
 @pytest.mark.push
+def test_spellings_of_one_relation_are_read_as_one(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spellings = (
+        "quarried at",
+        "quarried at",
+        "Quarried At",
+        " QUARRIED_AT",
+        "cut (by hand)",
+        "Cut (by hand)",
+        "colour",
+    )
+    text = "".join(f"stone {n}\t{spellings[n % 7]}\tplace {n % 5}\n" for n in range(35))
+    recipe = new(here, f"head\trelation\ttail\n{text}", "--language", "en")
+    said = capsys.readouterr().out
+    assert (
+        "kg: each relation is read in its most frequent spelling: quarried at (Quarried At, QUARRIED_AT); cut (by "
+        in said
+    )
+    assert [rule["put"] for rule in recipe["sources"]["kg"]["clean"]["relation"]] == ["quarried at", "cut (by hand)"]
+    table = (here / "recipes/recipe/mykg/relations.tsv").read_text(encoding="utf-8")
+    rows = [line.partition("\t")[0] for line in table.splitlines() if not line.startswith("#")]
+    assert rows == ["relation", "quarried at", "cut (by hand)", "colour"]
+    assert "quarried at (20 triples, " in table
+    items(here)  # each rule changes a record
+
+
+def test_names_that_no_rule_understands_are_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "".join(f"stone {n}\t{name}\tx{n % 3}\n" for n in range(9) for name in ("kept in", "weighed against one of"))
+    new(here, f"head\trelation\ttail\n{text}", "--language", "en")
+    said = capsys.readouterr().out
+    assert (
+        "no rule makes good sentences of these names, so that theirs only quote them: weighed against one of; " in said
+    )
+    table = (here / "recipes/recipe/mykg/relations.tsv").read_text(encoding="utf-8")
+    assert "\nkept in\t{head} is kept in {tail}.\t{head} is not kept in {tail}." in table
+    assert "\tThe relation “{relation}” holds from {head} to {tail}.\t" in table
+
+
+@pytest.mark.push
 def test_a_graph_of_names_that_share_characters_ends_in_a_setting_that_works(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

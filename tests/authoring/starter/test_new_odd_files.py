@@ -287,6 +287,17 @@ def encoded(path: Path, rows: list[tuple[str, ...]], encoding: str) -> str:
     return str(path)
 
 
+def test_a_key_may_be_the_text_of_an_option_as_people_type_it(tmp_path: Path) -> None:
+    keys = ["the liver", "A PARASITE", "Vitamin D.", " the Liver"]
+    rows = [QUIZ[0], *((*row[:-1], key) for row, key in zip([*QUIZ[1:], QUIZ[1]], keys, strict=True))]
+    file = read(tmp_path, "typed.csv", rows)
+    assert (file.kind, file.layout.settings["key_as"]) == ("multiple_choice", "text")
+    assert file.layout.columns["options"] == ["A", "B", "C"]
+    twice = [(*row[:3], "The Liver" if row[2] == "the liver" else row[3], row[4].upper()) for row in rows[1:]]
+    with pytest.raises(RecipeError, match="could not be told"):
+        read(tmp_path, "twice.csv", [QUIZ[0], *twice])
+
+
 def test_letters_of_the_language_decide_between_encodings(tmp_path: Path) -> None:
     path = encoded(tmp_path / "prova.csv", PROVA, "cp1252")
     [file] = read_data_files([path], None)

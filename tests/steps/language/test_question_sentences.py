@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ def sentences() -> list[tuple[str, str]]:
     for file in sorted((RECIPES / "relations").glob("*.yaml")):
         known: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
         found += [
-            (file.stem, one[name])
+            (file.stem, re.sub(r"\{(?!head|tail|relation)\w+\}", "group", one[name]))
             for one in known.get("sentences", ())
             for name in ("tf", "oe", "oe_set")
             if name in one

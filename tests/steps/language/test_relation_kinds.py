@@ -48,6 +48,19 @@ def each_once(tails: list[str], count: int = 24) -> list[tuple[str, str]]:
         ("en", "half_life", each_once(["2 hours", "3 to 5 days", "10-12 h"]), "ranges"),
         ("en", "do_eat", each_once(["apples", "eggs"]), "preferences"),
         ("en", "colour", each_once(["red"]), "checkable"),
+        ("en", "shares border with", each_once(["Peru", "Chile"]), "open"),
+        ("en", "neighbour of", each_once(["Peru"]), "open"),
+        ("en", "border colour", each_once(["red", "blue"]), "functional"),
+        ("en", "spouse", each_once(["Ann", "Bea"]), "open"),
+        ("en", "composed by", each_once(["Ann", "Bea"]), "checkable"),
+        ("zh", "接壤", each_once(["甲省"]), "open"),
+        ("zh", "译者", each_once(["甲某", "乙某"]), "checkable"),
+        ("de", "grenzt an", each_once(["Peru"]), "open"),
+        ("de", "Erfinderin", each_once(["Ann", "Bea"]), "checkable"),
+        ("pt", "faz fronteira com", each_once(["Peru"]), "open"),
+        ("pt", "inventado por", each_once(["Ann", "Bea"]), "checkable"),
+        ("es", "vecino de", each_once(["Peru"]), "open"),
+        ("fr", "voisin de", each_once(["Pérou"]), "open"),
         ("es", "efectos secundarios", each_once(["náusea"]), "open"),
         ("de", "Nebenwirkung", each_once(["Übelkeit"]), "open"),
         ("pt", "efeitos colaterais", each_once(["náusea"]), "open"),
@@ -95,10 +108,14 @@ def test_lists_for_a_recipe_hold_what_is_not_checkable() -> None:
         ("zh", "可治疗", ["头痛", "咳嗽"], "可以说{head}{relation}{tail}。"),
         ("en", "drug_class", ["opioid", "antibiotic"], "The drug class of {head} is {tail}."),
         ("en", "side effects", ["rash", "nausea"], "The {relation} of {head} include {tail}."),
-        ("en", "caused by", ["rash", "nausea"], "One thing that {head} is {relation} is {tail}."),
-        ("en", "shares a border with", ["Peru", "Chile"], "It is true that {head} {relation} {tail}."),
-        ("en", "grows in", ["sand", "clay"], "It is true that {head} {relation} {tail}."),
+        ("en", "caused by", ["rash", "nausea"], "{head} is caused by {tail}."),
+        ("en", "shares a border with", ["Peru", "Chile"], "{head} {relation} {tail}."),
+        ("en", "grows in", ["sand", "clay"], "{head} {relation} {tail}."),
         ("en", "hasSideEffect", ["rash", "nausea"], "The side effect of {head} includes {tail}."),
+        ("de", "mündet in", ["Elbe", "Oder"], "{head} {relation} {tail}."),
+        ("de", "gegossen von", ["Ann", "Bea"], "{head} wurde von {tail} gegossen."),
+        ("de", "Vorort von", ["Bonn", "Kiel"], "{head} ist {relation} {tail}."),
+        ("pt", "deságua em", ["x", "y"], "{head} {relation} {tail}."),
         ("fr", "classe", ["x", "y"], "Pour {head}, la réponse à la rubrique « {relation} » est {tail}."),
     ],
 )
@@ -110,6 +127,86 @@ def test_sentences_for_relations_without_their_own(
     assert sentence is not None
     assert sentence.statement == statement
     assert sentence.negated != statement
+
+
+ENGLISH_NAMES = {
+    "tributary of": "a tributary of", "Tributary Of": "a tributary of", "TRIBUTARY_OF": "a tributary of",
+    "is_a_tributary_of": "a tributary of", "island of": "an island of", "unit of": "a unit of",
+    "capital of": "the capital of",
+    "longest river of": "the longest river of", "wings of": "one of the wings of", "part of": "part of",
+    "isStoredIn": "stored in", "mostly grown for": "mostly grown for", "hidden behind bars of": "",
+    "native to": "native to",
+    "stored in room": "stored in the room",
+}  # fmt: skip
+"""What comes after *is* for a name, which may be written in many ways; nothing where no rule understands it."""
+
+
+@pytest.mark.parametrize(("relation", "words"), ENGLISH_NAMES.items())
+def test_an_english_name_that_ends_in_a_preposition_is_a_predicate(relation: str, words: str) -> None:
+    sentence = relation_words(LIBRARY, "en").sentence_for(natures("en", relation, each_once(["x", "y"], 12)))
+    assert sentence is not None
+    assert sentence.unclear == (not words)
+    if words:
+        made = (getattr(sentence, key).replace("{relation}", relation) for key in ("statement", "negated"))
+        assert tuple(made) == (
+            f"{{head}} is {words} {{tail}}.",
+            f"{{head}} is not {words} {{tail}}.",
+        )
+        assert sentence.tf.replace("{relation}", relation) == f"Is {{head}} {words} {{tail}}?"
+        assert sentence.oe.replace("{relation}", relation) in {
+            f"What is {{head}} {words}?", "Which room is {head} stored in?",
+            f"What completes this statement: “{{head}} is {words} …”?",
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("relation", "negated", "question"),
+    [
+        ("painted by", "{head} was not painted by {tail}.", "Who or what was {head} painted by?"),
+        (
+            "wasPaintedIn",
+            "{head} was not painted in {tail}.",
+            "What completes this statement: “{head} was painted in …”?",
+        ),
+        ("reaches into", "{head} does not reach into {tail}.", "What does {head} reach into?"),
+        ("crosses", "{head} does not cross {tail}.", "What does {head} cross?"),
+        ("speaks dialect", "{head} does not speak the dialect {tail}.", "Which dialect does {head} speak?"),
+        ("retired to", "{head} did not retire to {tail}.", "What completes this statement: “{head} retired to …”?"),
+        ("may attract", "{head} cannot attract {tail}.", "What can {head} attract?"),
+        ("is a", "{head} is not classed as {tail}.", "What is {head} classed as?"),
+        ("inventor", "The inventor of {head} is not {tail}.", "Who is the inventor of {head}?"),
+    ],
+)
+def test_an_english_verb_is_denied_once_and_asked_about(relation: str, negated: str, question: str) -> None:
+    words = relation_words(LIBRARY, "en")
+    sentence = words.sentence_for(natures("en", relation, each_once(["x", "y"], 12)))
+    assert sentence is not None
+    made = {key: getattr(sentence, key).replace("{relation}", relation) for key in ("negated", "oe", "oe_set")}
+    assert made == {"negated": negated, "oe": question, "oe_set": ""}
+    several = words.sentence_for(natures("en", relation, [("h", "x"), ("h", "y")]))
+    assert several is not None
+    assert several.oe == ""
+    assert several.oe_set.endswith(" (name all that apply)?")
+
+
+@pytest.mark.parametrize(
+    ("relation", "one", "all_ends"),
+    [
+        ("译者", "{head}的{relation}是谁？", "{head}的{relation}包括哪些人？"),
+        ("设计师", "{head}的{relation}是谁？", "{head}的{relation}包括哪些人？"),
+        ("音乐家", "{head}的{relation}是谁？", "{head}的{relation}包括哪些人？"),
+        ("厂家", "{head}的{relation}是什么？", "{head}的{relation}包括哪些？"),
+        ("发明人", "{head}的{relation}是谁？", "{head}的{relation}包括哪些人？"),
+        ("机器人", "{head}的{relation}是什么？", "{head}的{relation}包括哪些？"),
+    ],
+)
+def test_chinese_questions_ask_for_a_person_by_who(relation: str, one: str, all_ends: str) -> None:
+    words = relation_words(LIBRARY, "zh")
+    single = words.sentence_for(natures("zh", relation, each_once(["甲某", "乙某"], 12)))
+    several = words.sentence_for(natures("zh", relation, [("甲", "甲某"), ("甲", "乙某")]))
+    assert single is not None
+    assert several is not None
+    assert (single.oe, several.oe_set) == (one, all_ends)
 
 
 @pytest.mark.parametrize("language", LIBRARY.option_names("relations"))
