@@ -59,7 +59,8 @@ OWN_OPENER = {
         steps/language/known_triples.py""",
     "files that a library maps, looked at before": "sources/huggingface.py:_arrow_rows",
     "parts of a build or of a judge, which are compared with their checksums": """
-        evaluation/judge_training/storage.py:read_predictions pipeline/shards/files.py sources/items.py:read""",
+        evaluation/audit/kept_measures.py:__post_init__ evaluation/judge_training/storage.py:read_predictions
+        pipeline/shards/files.py sources/items.py:read""",
     "arrays whose header and checksums were read before": "retrieval/retrievers/array_cache.py:_load",
     "streams that a caller opened": """
         annotation/sheets/workbook.py annotation/sheets/workbook_support.py api/opened_build.py
