@@ -65,6 +65,8 @@ ROWS = (
     Row(f"score-private answers.jsonl {R}", (), 3),
     Row("new mine --from care_mi"), Row("new paper --data given.docx", ("docx",), 2),
     Row("new --plugin my_plugin --kind source"),
+    Row(f"due {R}"), Row("translations write recipe=medicine_parallel variant=es file=es.tsv"),
+    Row("translations check recipe=medicine_parallel variant=es file=es.tsv"),
     Row("trust"), Row("completion bash"), Row("completion fish"), Row("completion zsh"), Row("schema"),
     *(Row(f"export {R} to={harness}") for harness in HARNESSES),
     Row(f"publish {RELEASE} --repository a/b --dry-run"), Row(f"publish {RELEASE} --repository a/b", ("publish",), 4),

@@ -198,7 +198,7 @@ def test_a_judge_that_asks_is_conversed_with(made: World):
     judged = other("curious")
     judged.open()
     assert judged.model_spec == KindSpec(kind="none")
-    assert set(judged.reasons) == {"missing", "mumbled"}
+    assert set(judged.reasons) == {"missing", "mumbled", "other_type"}
     for text, wanted in (("0.25", (AspectScore("correctness", 0.25),)), ("?", Dropped("mumbled", "?"))):
         talk = judged.converse(made.answers[0], made.items[0])
         assert next(talk).messages[0].content == made.answers[0].text
