@@ -102,7 +102,7 @@ GROUPS: dict[str, tuple[Case, ...]] = {
         Case("medicine_en-unreviewed", "medicine_en", UNREVIEWED, itemised=True),
     ),
     "medicine_parallel": (
-        Case("medicine_parallel", "medicine_parallel", itemised=True),
+        Case("medicine_parallel", "medicine_parallel", itemised=True, evaluated=True),
         Case("medicine_parallel-es", "medicine_parallel", ("variant=es",), itemised=True),
         Case("medicine_parallel-zh", "medicine_parallel", ("variant=zh",), itemised=True),
     ),
