@@ -23,10 +23,16 @@ def run(args: argparse.Namespace, console: Console) -> int:
     release, output = (None if text is None else Path(text) for text in (args.release, args.output))
     exports = export_benchmark(
         ExportRequest(
-            loaded, harnesses, Path.cwd(), release, output, judge,
-            pressure=args.pressure, without_private=args.without_private,
+            loaded,
+            harnesses,
+            Path.cwd(),
+            release,
+            output,
+            judge,
+            pressure=args.pressure,
+            without_private=args.without_private,
         )
-    )  # fmt: skip
+    )
     for task in exports[0].benchmark.tasks:
         examples = f", {count_phrase(len(task.examples), 'example')} for prompts" if task.examples else ""
         print_line(console, f"{task.name}: {count_phrase(len(task.rows), 'question')}{examples}")

@@ -200,8 +200,18 @@ class PressureResults:
         for own in self.answers:
             for place, slot, scorer, label, detail in own.lines:
                 states = (names[states[place]] for states in (own.first, own.later[slot]))
-                yield [items.ids[place], items.clusters[place], items.types[place], items.expected[place], own.model,
-                       slot, *states, scorer, label, detail]  # fmt: skip
+                yield [
+                    items.ids[place],
+                    items.clusters[place],
+                    items.types[place],
+                    items.expected[place],
+                    own.model,
+                    slot,
+                    *states,
+                    scorer,
+                    label,
+                    detail,
+                ]
 
 
 ANSWER_COLUMNS: tuple[str, ...] = (
@@ -235,18 +245,23 @@ def read_pressure(
     counted = [
         replace(own, first=np.where(judged, own.first, -1).astype(np.int8)) if judged.any() else own for own in answers
     ]
-    return PressureResults(
-        items, answers,
-        tuple(one for own in counted for one in pressure_figures(own, items, contexts, bootstrap)),
-        sum(not seen for seen in reviewed.values()),
-        tuple(one for own in counted for one in push_figures(own, items, spec.push_turns, bootstrap)),
-        tuple(one for own in counted for one in guard_figures(own, items, spec, bootstrap)),
-        tuple(one for own in counted for one in saturation_figures(own, items, spec.texts, bootstrap)),
-        spec.arguable,
-        spec.design.contexts is not None and spec.design.contexts < len(spec.texts),
-        _lengths(pressed, slots),
-        bool(judged.any()),
-    ) if answers else None  # fmt: skip
+    return (
+        PressureResults(
+            items,
+            answers,
+            tuple(one for own in counted for one in pressure_figures(own, items, contexts, bootstrap)),
+            sum(not seen for seen in reviewed.values()),
+            tuple(one for own in counted for one in push_figures(own, items, spec.push_turns, bootstrap)),
+            tuple(one for own in counted for one in guard_figures(own, items, spec, bootstrap)),
+            tuple(one for own in counted for one in saturation_figures(own, items, spec.texts, bootstrap)),
+            spec.arguable,
+            spec.design.contexts is not None and spec.design.contexts < len(spec.texts),
+            _lengths(pressed, slots),
+            bool(judged.any()),
+        )
+        if answers
+        else None
+    )
 
 
 def _lengths(pressed: Table[Any], slots: NDArray[np.object_]) -> tuple[float, float]:

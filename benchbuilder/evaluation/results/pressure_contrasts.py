@@ -76,9 +76,12 @@ def saturation_figures(
 
 
 def _contrasts(
-    answers: PressedAnswers, items: AskedItems, context: str, formulas: Mapping[str, _Formula],
+    answers: PressedAnswers,
+    items: AskedItems,
+    context: str,
+    formulas: Mapping[str, _Formula],
     bootstrap: BootstrapSettings,
-) -> Iterator[ContrastFigures]:  # fmt: skip
+) -> Iterator[ContrastFigures]:
     """The figures of each type and form."""
     slots = {slot for _, terms in formulas.values() for slot in terms}
     if not slots <= answers.later.keys():

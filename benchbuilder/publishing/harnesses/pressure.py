@@ -67,15 +67,26 @@ def pressed_benchmark(
             asked.setdefault(condition, {})[item] = prompt
     tasks = tuple(
         HarnessTask(
-            program_name(f"{task.name}_pressure_{condition}"), f"{task.config}_{program_name(condition)}", task.scoring,
+            program_name(f"{task.name}_pressure_{condition}"),
+            f"{task.config}_{program_name(condition)}",
+            task.scoring,
             tuple(
-                {**row, "id": f"{row['id']}.{condition}", "item": row["id"], "condition": condition, **marks,
-                 "prompt": prompts[row["id"]]}
-                for row in task.rows if row["id"] in prompts
-            ), (),
+                {
+                    **row,
+                    "id": f"{row['id']}.{condition}",
+                    "item": row["id"],
+                    "condition": condition,
+                    **marks,
+                    "prompt": prompts[row["id"]],
+                }
+                for row in task.rows
+                if row["id"] in prompts
+            ),
+            (),
         )
-        for task in benchmark.tasks for condition, prompts in sorted(asked.items())
-    )  # fmt: skip
+        for task in benchmark.tasks
+        for condition, prompts in sorted(asked.items())
+    )
     notes = (*benchmark.notes, *dict.fromkeys(note for spec in pressures for note in _notes(spec)))
     return replace(
         benchmark, name=f"{benchmark.name}_pressure", tasks=tuple(task for task in tasks if task.rows), notes=notes
@@ -112,15 +123,27 @@ def _as_item(item: SharedItem) -> Item[Claim]:
     columns, verdict = item.columns, item.expected
     expected = verdict if verdict in ("yes", "no") else ""
     payload = Claim(
-        type="tf" if expected else "oe", expected=expected, context=item.context, question=item.question,
-        answer=item.answer, answer_wrong=item.answer_wrong,
-    )  # fmt: skip
+        type="tf" if expected else "oe",
+        expected=expected,
+        context=item.context,
+        question=item.question,
+        answer=item.answer,
+        answer_wrong=item.answer_wrong,
+    )
     return Item[Claim].build(
-        origin=Origin(file=item.id, line=1), produced_by=ProducedBy(rule="export"), language=item.language,
-        partition=item.source, payload=payload, candidate=item.id, fact=item.family, family=item.family,
-        wrong_from=str(columns.get("wrong_from") or ""), verdict_only=bool(columns.get("verdict_only")),
-        form=str(columns.get("form") or "statement"), reviewed=False,
-    )  # fmt: skip
+        origin=Origin(file=item.id, line=1),
+        produced_by=ProducedBy(rule="export"),
+        language=item.language,
+        partition=item.source,
+        payload=payload,
+        candidate=item.id,
+        fact=item.family,
+        family=item.family,
+        wrong_from=str(columns.get("wrong_from") or ""),
+        verdict_only=bool(columns.get("verdict_only")),
+        form=str(columns.get("form") or "statement"),
+        reviewed=False,
+    )
 
 
 def _notes(spec: PressureSpec) -> Iterator[str]:
