@@ -185,7 +185,7 @@ def test_three_rows_of_each_source_are_shown_as_they_were_understood(tmp_path: P
 def test_words_of_a_list_that_match_nothing_are_named(tmp_path: Path) -> None:
     (tmp_path / "flu_test.csv").write_text("Febre alta?,Água,b,c,d,A\nQual rim?,e,f,g,Pés,B\n", encoding="utf-8")
     (tmp_path / "words.txt").write_text("# a\nfebre\trim\nágua\nRIM\nrim\npé\n\nfígado\nmama\nbar\n", encoding="utf-8")
-    words = ["recipe=medicine_en", "source=[mmlu_csv]", f"paths.mmlu_csv={tmp_path}"]
+    words = ["recipe=medicine_en", "source=[mmlu_csv]", "annotation=none", f"paths.mmlu_csv={tmp_path}"]
     found = check_recipe(load_recipe([*words, f"paths.words={tmp_path / 'words.txt'}"]), look=True)
     (warning,) = [each for each in found if "words of the list" in each.message]
     assert warning.message.startswith("4 of the 8 words of the list match nothing in the 2 rows")
