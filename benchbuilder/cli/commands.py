@@ -176,7 +176,7 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
     "translations": Command(
         "translations", "write the table in which people translate facts, and check it",
         ("benchbuild translations write recipe=medicine_parallel variant=es file=es.tsv",
-         "benchbuild translations check recipe=medicine_parallel variant=es file=es.tsv"),
+         "benchbuild translations check recipe=medicine_parallel variant=es"),
         (word("action", "write the table, with what is translated and the faults; or check it, with no build and no "
               "model", choices=("write", "check")),
          words("file=TABLE key=value", "the table (.tsv, .csv; for check by default that of the recipe), recipe=NAME "
