@@ -204,12 +204,13 @@ def _until_it_serves(command: str) -> str:
     )
 
 
-PUBLISHING = ("release", "publish", "score", "export")
+PUBLISHING = ("release", "publish", "score-private", "export")
 """Examples of these need an account, or a version that is new each time: tests/publishing and how-tos run them."""
 
 
 @pytest.mark.full
 def test_the_examples_of_every_help_run_unless_a_page_runs_them(tmp_path: Path, warm_folder: Path, once: Once) -> None:
+    assert COMMANDS.keys() >= set(PUBLISHING)
     elsewhere = {
         line for page in pages() for block in blocks(page) if not block.skipped for line in block.text.split("\n")
     }
