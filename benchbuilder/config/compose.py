@@ -45,8 +45,8 @@ PRIMARY_CONFIG = "benchbuild"
 _MOST_NODES, _MOST_LOOKUPS, _DEEPEST, _MOST_MERGED = 20_000, 5_000, 30, 8
 """The number of merged configurations that are kept for further overrides."""
 _MOST_LOADED = 1000
-_LOADED: dict[tuple[str, Path, bytes], ConfigResult | None] = {}
-"""What Hydra made of files, which it copies before it changes anything."""
+_LOADED: dict[tuple[str, bytes], ConfigResult | None] = {}
+"""What Hydra made of texts by the names of their files; it copies that before it changes anything."""
 _FLOAT = re.compile(r"[-+]?\d+(_\d+)*(\.[\d_]*)?[eE][-+]?\d+\Z")
 """Numbers that YAML 1.1 takes for texts, and OmegaConf does not."""
 
@@ -204,7 +204,7 @@ def _merge(
         if len(merged) >= _MOST_MERGED:
             merged.clear()
         merged[key] = _merge_files(files, hydra, meter)
-    cfg = deepcopy(merged[key])
+    cfg = deepcopy(merged[key]) if settings else merged[key]
     for override in settings:
         if (fault := _apply_setting(override, cfg)) is not None:
             raise CompositionError([fault], hydra.index)
@@ -273,7 +273,7 @@ class HydraInternals(ConfigRepository):
         file = self.index.open_file(config_path)
         if file is None:
             return None
-        key = (config_path, file.path, self.index.text_of(file.path))
+        key = (config_path, self.index.text_of(file.path))
         if key not in _LOADED:
             if len(_LOADED) >= _MOST_LOADED:
                 _LOADED.clear()
@@ -307,7 +307,7 @@ class _RecipeFolder(ConfigSource):
         text = self._index.text_of(Path(self.path, f"{config_path}.yaml")).decode()
         header: Any = self._get_header_dict(text[:512])
         config = OmegaConf.create() if (data := parse_yaml(text)) is None else OmegaConf.create(data)
-        return ConfigResult(config=config, path=f"file://{self.path}", provider=self.provider, header=header)
+        return ConfigResult(config=config, path=config_path, provider=self.provider, header=header)
 
     def available(self) -> bool:
         return Path(self.path).is_dir()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +47,16 @@ class ValueOrigin:
     @property
     def group(self) -> str:
         """The group of the file; empty for the first file and the command line."""
-        return next(iter(self.file.relative_to(self.root.path).parts[:-1]), "") if self.file and self.root else ""
+        return _group(self.file, self.root.path) if self.file and self.root else ""
 
     def folder(self, cwd: Path) -> Path:
         """The folder where relative paths start: the file's, or the current one for the command line."""
         return self.file.parent if self.file else cwd
+
+
+@lru_cache(maxsize=4096)  # a recipe asks for each of its keys
+def _group(file: Path, folder: Path) -> str:
+    return next(iter(file.relative_to(folder).parts[:-1]), "")
 
 
 def parse_key(text: str) -> KeyPath:

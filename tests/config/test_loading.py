@@ -357,8 +357,9 @@ def test_a_path_of_the_command_line_that_nothing_reads_is_an_error_with_the_near
     assert "did you mean 'model_answers'?" in problem.hint
 
 
-def test_a_path_of_the_recipe_may_go_even_if_nothing_reads_it_and_a_slip_of_the_pen_may_not() -> None:
-    given = ["recipe=care_mi", "annotation=none", "review=[]"]
+def test_a_path_of_the_recipe_may_go_even_if_nothing_reads_it_and_a_slip_of_the_pen_may_not(garden: Any) -> None:
+    garden.replace("recipes/recipe/garden.yaml", "paths:\n", "paths:\n  votes: garden/votes\n")
+    given = ["recipe=garden"]
     load_recipe([*given, "paths.votes=null"])
     with pytest.raises(RecipeError, match="nothing in this recipe reads this path"):
         load_recipe([*given, "paths.vots=null"])

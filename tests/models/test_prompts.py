@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,12 @@ def prompt(text: str) -> prompts.Prompt:
 def example_of(name: str) -> dict[str, Any]:
     """The example in `examples.yaml` of the prompt's folder."""
     path = ROOT / name
-    return yaml.safe_load((path.parent / "examples.yaml").read_text("utf-8"))[path.stem]
+    return _examples(path.parent)[path.stem]
+
+
+@cache
+def _examples(folder: Path) -> dict[str, Any]:
+    return yaml.safe_load((folder / "examples.yaml").read_text("utf-8"))
 
 
 def pairs_of(name: str) -> list[dict[str, str]]:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,16 @@ def _note(event: str, args: tuple[Any, ...]) -> None:
         _watched[-1].add(str(args[0]))
 
 
-sys.addaudithook(_note)
+@cache
+def _listen() -> None:
+    """From the first use: a hook cannot be taken away, and every test after it is slower."""
+    sys.addaudithook(_note)
 
 
 @contextmanager
 def opened() -> Generator[set[str]]:
     """The names of the files that this process opens."""
+    _listen()
     _watched.append(set())
     try:
         yield _watched[-1]

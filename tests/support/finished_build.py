@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 from benchbuilder.core.records.arrow.table import Table
@@ -258,20 +259,28 @@ def recipe(word_list: Path | None = None, **card) -> dict:
     }
 
 
-def finished(count: int = 60, state: str = "done", reviewed: bool = True, **more) -> FinishedBuild:
-    """A build of `count` candidates; `state` ``waiting`` leaves the items out."""
+@cache
+def _rows(count: int, reviewed: bool) -> tuple[Sample, dict[str, Table]]:
+    """The rows of a build and its tables: the same for every build of this size."""
     sample = Sample(count)
-    hits = {("words", s, word): 3 + 7 * i + len(word) for s in SOURCES for i, word in enumerate(WORDS)}
-    facts = [*sample.triples, *sample.choices]
-    kept = Counter(row.partition for row in facts)
-    read = {name: kept[name] + max(1, int(kept[name] * 0.4)) for name in SOURCES}
-    tables = {
+    return sample, {
         "topic": Table.of(sample.choices, Fact[Choice]),
         "state": Table.of(sample.statements, Statement),
         "ask": Table.of(sample.questions, Question),
         "candidates": Table.of(sample.candidates, Candidate),
         "evidence": Table.of(sample.evidence, Evidence),
+        "items": Table.of(sample.items(reviewed), Item[Claim]),
     }
+
+
+def finished(count: int = 60, state: str = "done", reviewed: bool = True, **more) -> FinishedBuild:
+    """A build of `count` candidates; `state` ``waiting`` leaves the items out."""
+    sample, tables = _rows(count, reviewed)
+    hits = {("words", s, word): 3 + 7 * i + len(word) for s in SOURCES for i, word in enumerate(WORDS)}
+    facts = [*sample.triples, *sample.choices]
+    kept = Counter(row.partition for row in facts)
+    read = {name: kept[name] + max(1, int(kept[name] * 0.4)) for name in SOURCES}
+    items = tables["items"]
     accounts = [
         *(_source(name, "triples", "fact", read[name]) for name in SOURCES),
         *(_source(name, "corpus", "passage", n) for name, n in BASES.items()),
@@ -290,15 +299,13 @@ def finished(count: int = 60, state: str = "done", reviewed: bool = True, **more
         _step("evidence", "retrieve", "evidence", {"each": ("candidates",)}, sample.evidence),
     ]  # fmt: skip
     if state == "done":
-        items = sample.items(reviewed)
-        tables["items"] = Table.of(items, Item[Claim])
         lost = [("dropped", "too_little_evidence", "Fewer paragraphs than asked for support it.", 0.8),
                 ("dropped", "not_accurate", "People found it inaccurate.", 0.2)]  # fmt: skip
         noted = notes(sample) if reviewed else {"reviewed": False}
         accounts.append(_step("items", "annotate", "item", {"each": ("candidates",), "evidence": ("evidence",)}, items,
                               lost if reviewed else (), None, noted))  # fmt: skip
     return FinishedBuild(
-        tables=tables,
+        tables={name: table for name, table in tables.items() if name != "items" or state == "done"},
         step_counts=tuple(accounts),
         recipe=recipe(**more),
         recipe_yaml="name: care_mi\nlanguage: zh\ncard: {title: <b>bold</b>}\n",

@@ -23,16 +23,19 @@ _SLOWEST = 10.0
 _PAUSE_S = 0.01
 
 
-def work_s(clock: Callable[[], float] = time.perf_counter) -> float:
-    """Seconds that the fixed piece of work takes now, by a clock of time or of processor time."""
+def work_s(clock: Callable[[], float] = time.perf_counter, parts: int = 1) -> float:
+    """Seconds that the fixed piece of work takes now, by a clock of time or of processor time.
+
+    One of so many `parts` of it is done: few, where the clock stands still while others work.
+    """
     begun = clock()
-    sum(number * number for number in range(_WORK))
-    return clock() - begun
+    sum(number * number for number in range(_WORK // parts))
+    return (clock() - begun) * parts
 
 
-def slowness(clock: Callable[[], float] = time.perf_counter) -> float:
+def slowness(clock: Callable[[], float] = time.perf_counter, parts: int = 1) -> float:
     """How many times slower this machine is now than a quiet one, from 1 to 10."""
-    return min(max(1.0, min(work_s(clock) for _ in range(3)) / _QUIET_S), _SLOWEST)
+    return min(max(1.0, min(work_s(clock, parts) for _ in range(3)) / _QUIET_S), _SLOWEST)
 
 
 def patience(seconds: float = SHORTEST_S) -> float:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
-from benchbuilder.config import LoadedRecipe, load_recipe
+from benchbuilder.config import KindSpec, LoadedRecipe, load_recipe
 from benchbuilder.core import Dropped, create_from_spec, strip_reasoning
 from benchbuilder.evaluation import Case
 from benchbuilder.models import Request, request_payload
@@ -25,14 +26,18 @@ def digest(messages: Sequence[dict[str, Any]]) -> str:
     return hashlib.sha256(json.dumps(texts, ensure_ascii=False).encode()).hexdigest()
 
 
+@cache
+def _asked_model() -> KindSpec:
+    return load_recipe(["recipe=care_mi", "model=openai", "model.name=judge"], environ={}).recipe.model
+
+
 def scored_by_product(
     loaded: LoadedRecipe, item: SharedItem, reply: str, say: Callable[[list[dict[str, Any]]], str]
 ) -> tuple[float | None, list[str]]:
     """The score of `reply`, or none, and the digests of what a service is sent; `say` gives the body of its answer."""
     evaluation = loaded.recipe.evaluation
     assert evaluation is not None
-    model = load_recipe(["recipe=care_mi", "model=openai", "model.name=judge"], environ={}).recipe.model
-    judge: Any = create_from_spec("judge", evaluation.judges[JUDGE].model_copy(update={"model": model}))
+    judge: Any = create_from_spec("judge", evaluation.judges[JUDGE].model_copy(update={"model": _asked_model()}))
     judge.open(None)
     answer = strip_reasoning(reply) or ""
     if not answer.strip():

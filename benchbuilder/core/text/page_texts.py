@@ -172,13 +172,22 @@ def page_texts(language: str, text_files: Mapping[str, Path] | None = None) -> P
     """
     given = text_files or {}
     code = nearest_language(language, given)
-    own = {} if code not in given else {**({} if code in text_languages() else {"meta.name": code}),
-                                        **read_texts(given[code], code)}  # fmt: skip
-    texts = dict(_bundled(DEFAULT_LANGUAGE))
-    for layer in (_bundled(code), own):
-        names, replaced = text_names(texts), {*text_names(layer).values()}  # with a text go all its plural forms
-        texts = {key: text for key, text in texts.items() if names[key] not in replaced} | dict(layer)
-    return PageTexts(code, texts)
+    if code not in given:
+        return _texts_of_program(code)
+    named = {} if code in text_languages() else {"meta.name": code}
+    own = {**named, **read_texts(given[code], code)}
+    return PageTexts(code, _laid_over(_laid_over(_bundled(DEFAULT_LANGUAGE), _bundled(code)), own))
+
+
+@cache
+def _texts_of_program(code: str) -> PageTexts:
+    return PageTexts(code, _laid_over(_bundled(DEFAULT_LANGUAGE), _bundled(code)))
+
+
+def _laid_over(texts: Mapping[str, str], layer: Mapping[str, str]) -> dict[str, str]:
+    """`texts` with those of `layer` in their place; with a text go all its plural forms."""
+    names, replaced = text_names(texts), {*text_names(layer).values()}
+    return {key: text for key, text in texts.items() if names[key] not in replaced} | dict(layer)
 
 
 def load_languages(text_files: Mapping[str, Path]) -> dict[str, PageTexts]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -102,10 +104,15 @@ def render_markdown(template: str, packages: Sequence[str] = (), **context: Any)
     return environment.get_template(template).render(**context)
 
 
+@lru_cache(maxsize=16)
+def _digest(t: PageTexts) -> str:
+    return hashlib.sha256(repr(sorted(t.starting("").items())).encode()).hexdigest()
+
+
 def _environment(packages: Sequence[str], context: Mapping[str, Any], **options: Any) -> Environment:
     """The environment of a page; numbers are written as in the language of its texts."""
     t = next((value for value in context.values() if isinstance(value, PageTexts)), page_texts(DEFAULT_LANGUAGE))
-    compiled_by = repr((t.language, sorted(t.starting("").items()), options.get("autoescape"), "finalize" in options))
+    compiled_by = repr((t.language, _digest(t), options.get("autoescape"), "finalize" in options))
     environment = Environment(
         bytecode_cache=CompiledTemplates(compiled_by),
         loader=ChoiceLoader([*map(PackageLoader, (*packages, "benchbuilder.exporters.report")), layout_loader()]),

@@ -9,7 +9,7 @@ import pytest
 from benchbuilder.evaluation.parsing.verdicts import YesNoQuestion, verdict_reader
 
 TABLES = Path(__file__).parents[3] / "recipes" / "verdicts"
-READER = verdict_reader([TABLES / "zh.yaml", TABLES / "en.yaml"])
+READ = [TABLES / "zh.yaml", TABLES / "en.yaml"]
 QUESTIONS = {
     "asked": YesNoQuestion(
         "Is metformin the first drug for type 2 diabetes?",
@@ -76,18 +76,18 @@ CUT = [
 
 @pytest.mark.parametrize(("question", "wanted", "reply"), WHOLE)
 def test_whole_replies(question, wanted, reply):
-    assert READER.read(reply, QUESTIONS[question]).verdict == wanted
+    assert verdict_reader(READ).read(reply, QUESTIONS[question]).verdict == wanted
 
 
 @pytest.mark.parametrize(("question", "wanted", "reply"), CUT)
 def test_the_end_of_a_reply_that_was_cut_does_not_count(question, wanted, reply):
-    assert READER.read(reply, QUESTIONS[question], is_cut=True).verdict == wanted
+    assert verdict_reader(READ).read(reply, QUESTIONS[question], is_cut=True).verdict == wanted
 
 
 def test_without_knowing_that_it_was_cut_an_open_remark_takes_back_nothing():
-    assert READER.read("No. Scurvy is rare. However, there are", QUESTIONS["declared"]).verdict == "no"
+    assert verdict_reader(READ).read("No. Scurvy is rare. However, there are", QUESTIONS["declared"]).verdict == "no"
 
 
 def test_claims_that_differ_only_in_removed_words_are_not_restated():
     question = YesNoQuestion("Is pain usually mild?", "Pain is usually mild after birth.", "Pain is mild after birth.")
-    assert READER.read("The pain is generally mild after birth.", question).verdict == ""
+    assert verdict_reader(READ).read("The pain is generally mild after birth.", question).verdict == ""

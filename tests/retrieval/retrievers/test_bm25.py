@@ -149,6 +149,7 @@ def test_many_texts_and_queries(variant, way, tmp_path, monkeypatch):
         assert hits == ranked(model.get_scores(query), shared, "first", 7)
 
 
+@pytest.mark.push
 def test_loops_take_over_when_much_has_been_searched(tmp_path, monkeypatch):
     monkeypatch.setattr(bm25_loops, "COMPILED", True)
     monkeypatch.setattr(bm25_index, "_COMPILED_FROM", 40)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,15 @@ from benchbuilder.steps.language.questions import is_one_sentence
 LIBRARY = RecipeIndex(find_roots(packages=False))
 
 
+@cache
+def words_of(language: str) -> RelationWords:
+    return relation_words(LIBRARY, language)
+
+
 def natures(language: str, relation: str, pairs: list[tuple[str, str]]) -> RelationNature:
     triples = [Triple(head=head, relation=relation, tail=tail, head_terms=(head,), tail_terms=(tail,), head_type="",
                       tail_type="") for head, tail in pairs]  # fmt: skip
-    (nature,) = relation_natures(triples, relation_words(LIBRARY, language))
+    (nature,) = relation_natures(triples, words_of(language))
     return nature
 
 
@@ -91,7 +97,7 @@ def test_kinds(language: str, relation: str, pairs: list[tuple[str, str]], kind:
     ],
 )  # fmt: skip
 def test_answers_that_are_no_single_ones(language: str, answer: str, why: str) -> None:
-    assert relation_words(LIBRARY, language).unusable(answer) == why
+    assert words_of(language).unusable(answer) == why
 
 
 def test_lists_for_a_recipe_hold_what_is_not_checkable() -> None:
@@ -122,7 +128,7 @@ def test_lists_for_a_recipe_hold_what_is_not_checkable() -> None:
 def test_sentences_for_relations_without_their_own(
     language: str, relation: str, tails: list[str], statement: str
 ) -> None:
-    words = relation_words(LIBRARY, language)
+    words = words_of(language)
     sentence = words.sentence_for(natures(language, relation, each_once(tails)))
     assert sentence is not None
     assert sentence.statement == statement
@@ -143,7 +149,7 @@ ENGLISH_NAMES = {
 
 @pytest.mark.parametrize(("relation", "words"), ENGLISH_NAMES.items())
 def test_an_english_name_that_ends_in_a_preposition_is_a_predicate(relation: str, words: str) -> None:
-    sentence = relation_words(LIBRARY, "en").sentence_for(natures("en", relation, each_once(["x", "y"], 12)))
+    sentence = words_of("en").sentence_for(natures("en", relation, each_once(["x", "y"], 12)))
     assert sentence is not None
     assert sentence.unclear == (not words)
     if words:
@@ -178,7 +184,7 @@ def test_an_english_name_that_ends_in_a_preposition_is_a_predicate(relation: str
     ],
 )
 def test_an_english_verb_is_denied_once_and_asked_about(relation: str, negated: str, question: str) -> None:
-    words = relation_words(LIBRARY, "en")
+    words = words_of("en")
     sentence = words.sentence_for(natures("en", relation, each_once(["x", "y"], 12)))
     assert sentence is not None
     made = {key: getattr(sentence, key).replace("{relation}", relation) for key in ("negated", "oe", "oe_set")}
@@ -201,7 +207,7 @@ def test_an_english_verb_is_denied_once_and_asked_about(relation: str, negated: 
     ],
 )
 def test_chinese_questions_ask_for_a_person_by_who(relation: str, one: str, all_ends: str) -> None:
-    words = relation_words(LIBRARY, "zh")
+    words = words_of("zh")
     single = words.sentence_for(natures("zh", relation, each_once(["甲某", "乙某"], 12)))
     several = words.sentence_for(natures("zh", relation, [("甲", "甲某"), ("甲", "乙某")]))
     assert single is not None
@@ -212,7 +218,7 @@ def test_chinese_questions_ask_for_a_person_by_who(relation: str, one: str, all_
 @pytest.mark.parametrize("language", LIBRARY.option_names("relations"))
 def test_every_question_is_one_sentence(language: str) -> None:
     """Else no set question of such a relation is asked."""
-    words = relation_words(LIBRARY, language)
+    words = words_of(language)
     for sentence in words.sentences:
         for question in filter(None, (sentence.tf, sentence.oe, sentence.oe_set)):
             assert is_one_sentence(question, question[-1], ".?!。？！؟।"), question
@@ -220,7 +226,7 @@ def test_every_question_is_one_sentence(language: str) -> None:
 
 
 def test_only_relations_with_one_end_have_an_open_question() -> None:
-    words = relation_words(LIBRARY, "en")
+    words = words_of("en")
     one = words.sentence_for(natures("en", "drug class", each_once(["opioid", "antibiotic"])))
     many = words.sentence_for(natures("en", "drug class", [*each_once(["a", "b"], 4), ("concept 0", "c")]))
     assert one is not None
