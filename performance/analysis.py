@@ -83,7 +83,7 @@ def generated(models: int, rows: list[Item[Claim]]) -> AnsweredItems:
         expected=column([row.payload.expected for row in rows]),
         negated=np.arange(items) % 4 > 1, questions=column([""] * items), answers=column([""] * items),
         wrong_answers=column([""] * items), options=((),) * items, keys=column([""] * items),
-        scorers=column(["verdict"] * items),
+        scorers=column(["verdict"] * items), aspects=column(["verdict"] * items),
     )  # fmt: skip
     systems = tuple(AnsweringSystem(f"model-{number}", "model") for number in range(models))
     nothing = np.full(scores.shape, np.nan)

@@ -164,6 +164,8 @@ from .solvers import EvaluatedModel as EvaluatedModel
 from .solvers import Solver as Solver
 from .stats.intervals import Estimate as Estimate
 from .stats.intervals import mean_estimate as mean_estimate
+from .stats.statistic import Statistic as Statistic
+from .stats.statistic import mean_statistic as mean_statistic
 from .steps.press import Press as Press
 from .steps.reword import AGAIN as AGAIN
 from .steps.score import ScoreAnswers as ScoreAnswers

@@ -223,7 +223,9 @@ def test_the_examples_of_every_help_run_unless_a_page_runs_them(tmp_path: Path, 
     ]
     assert len(examples) > 10
     once.copied(JUDGED, tmp_path)
-    (tmp_path / "FILE").write_text("question,A,B,answer\nJe, 1 + 1 ni ngapi?,2,3,A\n" * 3, encoding="utf-8")
+    organs = ("heart", "liver", "kidney", "lung", "brain", "skin")
+    rows = [f"Which organ does disease {n} affect?,{organs[n]},{organs[n - 1]},{organs[n - 2]},A\n" for n in range(6)]
+    (tmp_path / "FILE").write_text("question,A,B,C,answer\n" + "".join(rows), encoding="utf-8")
     (tmp_path / "terms.txt").write_text("妊娠期糖尿病\n母乳喂养\n", encoding="utf-8")  # the list of an example
     journals = [f"builds/care_mi/{name}replies.sqlite" for name in ("", "evaluation/")]
     make = "import sys; from pathlib import Path; from benchbuilder.models.gateway.journal_file import make_tables; "
