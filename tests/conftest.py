@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from _pytest.unraisableexception import gc_collect_iterations_key
 from hypothesis import HealthCheck, settings
 
 # before numpy and torch are imported: the threads of two workers would wait for each other
@@ -80,6 +81,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Measure what tests cost, and keep the result if a file is given."""
     register(config)
+    # a look at the whole heap at the end of each process takes seconds, and finds what earlier collections found
+    config.stash[gc_collect_iterations_key] = 0
     if config.getoption("record") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Recorder(config.invocation_params.dir / config.getoption("record")))
 

@@ -74,7 +74,7 @@ def compose_recipe(
     return _compose(overrides, RecipeIndex(roots, drafts), _merged_files(tuple(roots), files) if files else {})
 
 
-class Kept:
+class KeptConfig:
     """A configuration that stays as it is, and copies of it."""
 
     def __init__(self, config: DictConfig) -> None:
@@ -89,9 +89,9 @@ class Kept:
         return pickle.loads(self._pickled)
 
 
-_LOADED: dict[tuple[str, bytes], tuple[ConfigResult, Kept] | None] = {}
+_LOADED: dict[tuple[str, bytes], tuple[ConfigResult, KeptConfig] | None] = {}
 """What Hydra made of texts by the names of their files; it copies that before it changes anything."""
-MergedFiles = dict[tuple[Any, ...], Kept]
+MergedFiles = dict[tuple[Any, ...], KeptConfig]
 """Files that Hydra has merged, by their paths and packages."""
 
 
@@ -220,7 +220,7 @@ def _merge(
     if key not in merged:
         if len(merged) >= _MOST_MERGED:
             merged.clear()
-        merged[key] = Kept(_merge_files(files, hydra, meter))
+        merged[key] = KeptConfig(_merge_files(files, hydra, meter))
     cfg = merged[key].copy() if settings else merged[key].config
     for override in settings:
         if (fault := _apply_setting(override, cfg)) is not None:
@@ -290,7 +290,7 @@ class HydraInternals(ConfigRepository):
         loaded = self._load(config_path)
         return loaded and loaded[0]
 
-    def _load(self, config_path: str) -> tuple[ConfigResult, Kept] | None:
+    def _load(self, config_path: str) -> tuple[ConfigResult, KeptConfig] | None:
         file = self.index.open_file(config_path)
         if file is None:
             return None
@@ -300,7 +300,7 @@ class HydraInternals(ConfigRepository):
                 _LOADED.clear()
             made = super().load_config(config_path)
             config: Any = made and made.config
-            _LOADED[key] = made and (made, Kept(config))
+            _LOADED[key] = made and (made, KeptConfig(config))
         return _LOADED[key]
 
     def file_keys(self, file: ResultDefault) -> DictConfig:

@@ -154,7 +154,7 @@ def both_evaluated(here: Path, evaluation: str) -> list[str]:
     return ["recipe=two", "annotation=none", "tasks.everything.evaluation.answers=null"]
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_the_tasks_stand_side_by_side_once_two_have_results(here: Path, capsys: Any) -> None:
     words = both_evaluated(here, "{judges: null, scorers: {ratings: null, similarity: null}}")
     page, table = (here / "builds" / "two" / "evaluation" / name for name in ("tasks.html", "tasks.csv"))

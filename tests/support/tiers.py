@@ -43,7 +43,7 @@ PLACES: dict[str, str] = {
     "publishing/test_export.py": "push",
     "recipes/test_clinic_zu.py": "full",
     "recipes/test_guideline_zh.py": "full",
-    "recipes/test_guideline_en.py": "push",
+    "recipes/test_guideline_en.py": "full",
     "recipes/test_claims_en.py": "push",
     "recipes/test_exam_any.py": "full",
     "recipes/test_law_zh.py": "full",
@@ -62,6 +62,12 @@ _SERVER = "postgres_url"
 """The fixture that starts a PostgreSQL server."""
 _NO_PARAMETERS = SimpleNamespace(params={})
 PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    **{
+        f"recipe {name}": ((f"recipes/recipe/{name}.yaml", f"recipes/recipe/{name}/"), (f"recipes/test_{name}.py",))
+        for name in (begin.removeprefix("recipes/test_").removesuffix(".py") for begin in PLACES)
+        if (TESTS.parent / "recipes" / "recipe" / f"{name}.yaml").exists()
+    },
+    "baselines": (("benchbuilder/evaluation/baselines/",), ("testing/contracts/test_evaluation_kinds.py",)),
     "neural kinds": (
         ("benchbuilder/evaluation/judges/", "benchbuilder/models/providers/", "benchbuilder/retrieval/"),
         (

@@ -140,9 +140,10 @@ class TfidfRidgeJudge(TrainedJudge):
         for learn, test in GroupKFold(folds).split(columns, groups=families):
             scored = test[counted[test]]
             count += len(scored)
+            learnt, seen = (columns[learn], targets[learn], weights[learn]), columns[scored]
             for penalty in self.spec.penalties:
-                coefficients, intercept = _fit(columns[learn], targets[learn], weights[learn], penalty)
-                predicted = np.clip(columns[scored] @ coefficients + intercept, 0, 1)
+                coefficients, intercept = _fit(*learnt, penalty)
+                predicted = np.clip(seen @ coefficients + intercept, 0, 1)
                 sums[penalty] += float(((predicted - targets[scored]) ** 2).sum())
         errors = {penalty: total / max(1, count) for penalty, total in sums.items()}
         return min(errors, key=lambda penalty: (errors[penalty], -penalty)), errors

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fault_world import RESULTS, Project, World, words
+from once import Once
 from warm import composed
 
 from benchbuilder.testing import fake_openai_server
@@ -15,13 +16,12 @@ ANSWERS = str(Path(__file__).parents[1] / "acceptance" / "answers.py")
 
 
 @pytest.fixture(scope="session")
-def world(tmp_path_factory: pytest.TempPathFactory, warm_folder: Path) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory, once: Once, warm_folder: Path) -> Iterator[World]:
     """What nothing disturbs."""
-    folder = tmp_path_factory.mktemp("faults")
     with fake_openai_server({"plugin": ANSWERS, "keep_bodies": True}) as server:
-        compositions = [words(command, server.base_url) for command in RESULTS]
-        with composed(folder / "warm", warm_folder, *compositions) as program:
-            made = World(folder, program / "benchbuild", server)
+        compositions = [words(command) for command in RESULTS]
+        with composed(tmp_path_factory.mktemp("faults"), warm_folder, *compositions) as program:
+            made = World(once.folder / "faults", program / "benchbuild", server)
             made.begin()
             yield made
 

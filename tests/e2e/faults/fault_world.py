@@ -18,12 +18,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
 from injected_faults import VARIABLE
 from patience import patience, until
 
 from benchbuilder.config import search_path
 from benchbuilder.testing import FakeOpenAI
 
+ADDRESS = "http://service.invalid/v1"
+"""The service: each worker's, behind a proxy of its own, so that the requests of all have the same keys."""
 IN_FLIGHT = 4
 """Requests at a time."""
 RECIPE = "care_mi"
@@ -33,7 +36,8 @@ _CATEGORIES = "{Clinic: true, PublicHealth: false, Stomatology: false, CWM: fals
 _SETTINGS = (
     f"recipe={RECIPE}", "source=[mlecqa,textbook]", "annotation=none", "paths.mlecqa=mlecqa",
     "paths.textbook=textbook.jsonl", f"sources.mlecqa.categories={_CATEGORIES}", "run.shard_rows=4", "run.workers=1",
-    "audit.permutations=99", *(f"steps.{step}.strategy=model" for step in _ASKING), "model=openai",
+    "audit.permutations=99", f"model.base_url={ADDRESS}", "model=openai",
+    *(f"steps.{step}.strategy=model" for step in _ASKING),
     "model.name=fake-1", f"model.concurrency={IN_FLIGHT}", "model.retries=5", "model.timeout_s=2", "model.give_up_s=1",
     "budget.tokens=10000000",
 )  # fmt: skip
@@ -51,9 +55,9 @@ RESULTS = {"build": ".", "evaluate": "evaluation", "judge train": "judges", "aud
 """The folder of what each command makes, in that of the build."""
 
 
-def words(command: str, base_url: str) -> list[str]:
+def words(command: str) -> list[str]:
     """The command line without `benchbuild` and the name of the command."""
-    return [*_SETTINGS, f"model.base_url={base_url}", *_FURTHER.get(command, ())]
+    return [*_SETTINGS, *_FURTHER.get(command, ())]
 
 
 @dataclass(frozen=True)
@@ -79,11 +83,12 @@ class Project:
 
     def start(self, command: str, fault: Mapping[str, Any] | None = None, *more: str) -> subprocess.Popen[str]:
         """Begin a command with `more` arguments, in which `fault` comes."""
-        environ = os.environ | {"OPENAI_API_KEY": "sk-fault", "COLUMNS": "200"}
+        proxy = self.server.base_url.removesuffix("/v1")
+        environ = os.environ | {"OPENAI_API_KEY": "sk-fault", "COLUMNS": "200", "http_proxy": proxy}
         if fault is not None:
             self.mark.unlink(missing_ok=True)
             environ[VARIABLE] = json.dumps({**fault, "mark": str(self.mark), "place": str(self.folder)})
-        line = [str(self.program), *command.split(), *words(command, self.server.base_url), *more]
+        line = [str(self.program), *command.split(), *words(command), *more]
         return subprocess.Popen(line, cwd=self.folder, env=environ, text=True, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
 
@@ -187,7 +192,17 @@ class World:
     bought: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
 
     def begin(self) -> None:
-        """Make all of it."""
+        """Make all of it, unless another worker has."""
+        told = self.folder / "made.json"
+        with FileLock(self.folder.with_suffix(".lock")):
+            if not told.exists():
+                shutil.rmtree(self.folder, ignore_errors=True)
+                self._make()
+                told.write_text(json.dumps([self.made, self.bought]), encoding="utf-8")
+        self.made, bought = json.loads(told.read_text(encoding="utf-8"))
+        self.bought = {command: Counter(requests) for command, requests in bought.items()}
+
+    def _make(self) -> None:
         first = Project(self.folder / "before build", self.program, self.server)
         _write_sources(first.folder)
         for command in RESULTS:

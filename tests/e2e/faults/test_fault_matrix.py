@@ -127,7 +127,7 @@ def disturb(project: Project, command: str, fault: str, event: dict[str, Any]) -
     if fault in ("two_at_once", "build_at_work"):
         event, begun = dict(event), (command,)
         if fault == "build_at_work":  # it makes a step anew that the command must not take
-            begun = ("build", *words(command, project.server.base_url)[-1:])
+            begun = ("build", *words(command)[-1:])
             shutil.rmtree(project.build / "store" / "steps" / "items")
         with project.stopped_at(begun[0], event, *begun[1:]) as first:
             second = project.run(command)

@@ -56,7 +56,7 @@ def model(base: Path, adapter: Path | None):
     return create_from_spec("model", TransformersSpec.model_validate({**given, "adapter": adapter and str(adapter)}))
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_adapters_are_loaded_and_make_another_model(tmp_path: Path) -> None:
     base = tiny_models.causal(tmp_path / "base")
     folder = adapters(base, tmp_path / "adapter")

@@ -79,7 +79,7 @@ def test_it_keeps_the_contract_of_models(which: str, request: pytest.FixtureRequ
     assert all(reply.usage is not None and reply.usage.completion <= 16 for reply in replies)
 
 
-@pytest.mark.push
+@pytest.mark.full
 @pytest.mark.parametrize("which", ["chat", "t5"])
 def test_batches_of_any_size_give_the_same(which: str, request: pytest.FixtureRequest):
     folder = request.getfixturevalue(which)

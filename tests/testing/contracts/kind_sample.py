@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,9 +99,9 @@ def every(slot: str) -> list[str]:
     return sorted(registry.BUILT_IN_KINDS[slot])
 
 
-def in_tiers(kinds: Iterable[str]) -> list[Any]:
-    """Kinds as parameters of a test: in `full` those that use PyTorch, in `push` the others."""
-    return [pytest.param(kind, marks=pytest.mark.full if kind in NEURAL else pytest.mark.push) for kind in kinds]
+def in_tiers(kinds: Iterable[str], dear: Collection[str] = NEURAL) -> list[Any]:
+    """Kinds as parameters of a test: in `full` the dear ones, in `push` the others."""
+    return [pytest.param(kind, marks=pytest.mark.full if kind in dear else pytest.mark.push) for kind in kinds]
 
 
 def load(slot: str, kind: str) -> type[Any]:

@@ -29,6 +29,8 @@ from benchbuilder.testing import (
     check_solver,
 )
 
+BY_TRAINING = ("best_evidence",)
+"""Baselines that train judges."""
 PROMPTS = Path(__file__).resolve().parents[3] / "prompts"
 
 
@@ -58,8 +60,7 @@ def _judge_example(kind: str, sample: Sample, folder: Path | None = None) -> dic
     return {"kind": kind, "aspect": "correctness", "max_evidence_chars": 500, "reply": "json", "prompt": prompt}
 
 
-@pytest.mark.push
-@pytest.mark.parametrize("kind", every("baseline"))
+@pytest.mark.parametrize("kind", in_tiers(every("baseline"), BY_TRAINING))  # pytest.mark.push, or pytest.mark.full
 def test_baseline(sample: Sample, kind: str, tmp_path: Path) -> None:
     assert sample.evaluation is not None
     steps = sample.evaluation.plan.recipe.steps.values()
