@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from benchbuilder.evaluation import (
     ScoringJudge,
     TrainedJudge,
     ValidationRun,
+    carried_validation_run,
     changed_settings,
     clean_judge_folders,
     has_sample_ratings,
@@ -87,7 +88,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         return _train(session, names, args.again, say, console)
     if args.action == "score":
         return _score(session, names, args, say)
-    return _report(session, names, args, say)
+    return _report(session, names, args, say, console)
 
 
 def _chosen_judges(session: _JudgeSession, names: list[str], where: str) -> dict[str, JudgeSpec]:
@@ -181,7 +182,7 @@ def _open_judge(
         raise DataError(
             f"the judge {name!r} was made for something else",
             why="; ".join(mismatches),
-            next="train a matching judge, or give --anyway and compare its scores with no others",
+            next="train a matching judge, or give --anyway: `judge report` says how far it agrees with people here",
         )
     _warn_of_changes(session, name, spec, card, say)
     if plain_spec(spec) != card["spec"]:
@@ -208,11 +209,13 @@ def _items(session: _JudgeSession) -> dict[str, Item[Any]]:
 # --- report
 
 
-def _report(session: _JudgeSession, names: list[str], args: argparse.Namespace, say: Say) -> int:
+def _report(
+    session: _JudgeSession, names: list[str], args: argparse.Namespace, say: Say, console: Console
+) -> int:  # fmt: skip
     from benchbuilder.evaluation import JUDGE_REPORT_STEM, write_judge_report
 
     wanted = _chosen_judges(session, names, "command line: judge report")
-    runs = list(_validation_runs(session, wanted, bool(names), say))
+    runs = list(_validation_runs(session, wanted, bool(names), say, console))
     spec = session.spec
     probes, published = (ref.file if ref is not None else None for ref in (spec.probes, spec.published_judges))
     folder = Path(args.output) if args.output else session.folder
@@ -229,7 +232,7 @@ def _report(session: _JudgeSession, names: list[str], args: argparse.Namespace, 
 
 
 def _validation_runs(
-    session: _JudgeSession, judges: Mapping[str, JudgeSpec], named: bool, say: Say
+    session: _JudgeSession, judges: Mapping[str, JudgeSpec], named: bool, say: Say, console: Console
 ) -> Iterator[ValidationRun]:
     """The validation runs of the judges; untrained ones are validated by their scores in the evaluation.
 
@@ -239,12 +242,13 @@ def _validation_runs(
         DataError: If a judge that was `named` has no run, or if no judge has one.
     """
     untrained_scores = _UntrainedScores(session)
+    rated = cache(partial(rated_tables, session.loaded, session.loaded.overrides, console))
     missing: list[str] = []
     clean_judge_folders(session.folder)
     for name, spec in judges.items():
         if (session.folder / name / JUDGE_CARD).exists():
             try:
-                run = _trained_validation_run(session, name, spec, say)
+                run = _trained_validation_run(session, name, spec, rated, say)
             except DataError as error:
                 if len(judges) == 1:
                     raise
@@ -265,10 +269,24 @@ def _validation_runs(
         say(f"note: {name} is not trained yet: `benchbuild judge train` with the same arguments")
 
 
-def _trained_validation_run(session: _JudgeSession, name: str, spec: JudgeSpec, say: Say) -> ValidationRun:
-    """The validation run of a trained judge; without the judge itself if it cannot be opened."""
+def _trained_validation_run(
+    session: _JudgeSession, name: str, spec: JudgeSpec, rated: Callable[[], RatedTables], say: Say
+) -> ValidationRun:
+    """The validation run of a trained judge; without the judge itself if it cannot be opened.
+
+    One that was trained for other items is validated by the `rated` answers of this recipe.
+    """
     run_without_judge = load_validation_run(session.folder, name, open_judge=False)
     _warn_of_changes(session, name, spec, run_without_judge.card, say)
+    items, training = _items(session), session.spec.training
+    if items and training and not any(row.example.item in items for row in run_without_judge.predictions):
+        run = carried_validation_run(name, spec, session.folder, rated(), training)
+        say(f"note: {name} was trained for other items: the report compares it with the people who rated answers here")
+        for mismatch in judge_mismatches(
+            run.card, language=session.loaded.recipe.language, rubric=rubric_digest(session.spec.rubric)
+        ):
+            say(f"  {mismatch}")
+        return run
     try:
         return load_validation_run(session.folder, name, spec=spec)
     except BenchbuilderError as error:

@@ -78,6 +78,7 @@ from .judge_training.storage import clean_judge_folders as clean_judge_folders
 from .judge_training.storage import judge_spec as judge_spec
 from .judge_training.storage import load_validation_run as load_validation_run
 from .judge_training.storage import read_predictions as read_predictions
+from .judge_training.train import carried_validation_run as carried_validation_run
 from .judge_training.train import train_judge as train_judge
 from .judge_training.train import validation_run_from_scores as validation_run_from_scores
 from .judges.asking import ChatJudge as ChatJudge

@@ -201,6 +201,47 @@ def test_a_judge_gets_its_model_by_the_words_that_are_named(
     assert told.count("name: of_correctness") == told.count("name: of_interpretability") == 1
 
 
+def test_a_judge_that_others_trained_is_compared_with_the_people_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    plain = ["recipe=care_mi", "annotation=none", "audit.permutations=99"]
+    few = [f"evaluation.judges.{NAME}.{word}" for word in ("folds=2", "penalties=[1]", "most=500")]
+    few += ["evaluation.training.ablations=[]", "evaluation.bootstrap.samples=100", "evaluation.probes=null"]
+    rated = {}
+    for source in ("mlecqa", "bios"):
+        words = [*plain, f"source=[{source}]", f"run.dir={source}"]
+        assert main(words) == 0
+        rate_statements(tmp_path / source)
+        files = [f"paths.model_answers={source}/answers.jsonl", f"paths.ratings={source}/ratings.csv"]
+        rated[source] = [*words, *files, *few]
+    assert main(["judge", "train", NAME, *rated["mlecqa"]]) == 0
+    shutil.copytree("mlecqa/judges", "bios/judges")
+    capsys.readouterr()
+    assert main(["judge", "report", NAME, *rated["bios"]]) == 0
+    assert f"{NAME} was trained for other items: the report compares it with the people who rated" in said(capsys)
+    page = Path(f"bios/judges/judges_{NAME}.md").read_text(encoding="utf-8")
+    assert "Trained for another benchmark" in page
+    assert "mlecqa (where it was trained)" in page
+    ours = [word for word in rated["bios"] if not word.startswith("paths.ratings")]
+    Path("none.csv").write_text("id,model,correctness.rater_1\n", encoding="utf-8")
+    assert main(["judge", "report", NAME, *ours, "paths.ratings=none.csv"]) != 0
+    assert "correctness" in said(capsys)
+
+
+def rate_statements(build: Path) -> None:
+    """Write answers of three models, which say a right or wrong statement of an item, and three people's ratings."""
+    items = [json.loads(line) for line in (build / "items.jsonl").read_text(encoding="utf-8").splitlines()]
+    answers, ratings = [], ["id,model," + ",".join(f"correctness.rater_{n}" for n in (1, 2, 3))]
+    for number, item in enumerate(items):
+        for turn, model in enumerate(("alpha", "beta", "gamma")):
+            side, value = (("answer", 0.9), ("answer-wrong", 0.1))[(number + turn) % 2]
+            answers.append(json.dumps({"id": item["id"], "model": model, "answer": item[side]}, ensure_ascii=False))
+            ratings.append(f"{item['id']},{model}," + ",".join(f"{value + more:.1f}" for more in (-0.1, 0.0, 0.1)))
+    (build / "answers.jsonl").write_text("\n".join(answers) + "\n", encoding="utf-8")
+    (build / "ratings.csv").write_text("\n".join(ratings) + "\n", encoding="utf-8")
+
+
 @pytest.mark.push
 def test_a_file_is_not_written_over_itself(here: Path, capsys: pytest.CaptureFixture[str]):
     (here / "self.csv").write_text("question,answer\nq,a\n", encoding="utf-8")

@@ -318,6 +318,9 @@ def _tables(
     questions = [answers for run in runs if len(answers := held_out_questions(run))]
     order = validity.system_ranking_table(frame, aspect, questions)
     groups = [measures.group_table(frame, aspect, name, rated_answers, of) for name, of in _GROUPS.items()]
+    if any(run.card["split"] == "elsewhere" for run in runs):  # its sources there stand beside those of here
+        both = [held_out_answers(run, synthetic=False, sides=("held_out", "elsewhere")) for run in runs]
+        groups[0] = measures.group_table(frame, aspect, "source", both, partial(_source_of, frame))
     tables = [
         *(table(frame, aspect, rated_answers) for table in _AGREEMENT_TABLES),
         bins,
@@ -334,6 +337,11 @@ def _tables(
     ]
     folded = [bins, people, *test[1:], *order[1:], groups[2]]
     return list(filter(None, tables)), frozenset(table.name for table in filter(None, folded))
+
+
+def _source_of(frame: JudgeReportFrame, row: Prediction) -> str:
+    source = row.example.source
+    return f"{source} ({frame.t('judges.side.elsewhere')})" if row.side == "elsewhere" else source
 
 
 def _familiarity_table(frame: JudgeReportFrame, aspect: str, runs: Sequence[ValidationRun]) -> ResultTable | None:

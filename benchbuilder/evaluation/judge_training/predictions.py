@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from benchbuilder.evaluation.judges.base import Example, ScoringJudge
 from benchbuilder.evaluation.stats.accuracy import apply_threshold
 
-Side = Literal["held_out", "known_model", "known_question"]
+Side = Literal["held_out", "known_model", "known_question", "elsewhere"]
 """The side of an answer that the judge was not trained on.
 
 ``held_out``: question and model are new, as the split requires. The others are partly seen and left out:
 ``known_model`` is a held-out question answered by a training model, ``known_question`` a training question answered by
-a held-out model."""
+a held-out model. ``elsewhere`` is an answer to another benchmark, held out when the judge was trained there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from benchbuilder.config import EvaluationSpec
+from benchbuilder.config import EvaluationSpec, TrainingSpec
 from benchbuilder.core import DataError, Problem, RecipeError, Score, count_phrase, create_from_spec, find_kind
-from benchbuilder.evaluation.judge_training.examples import EvaluationTables, drop_some_evidence
+from benchbuilder.evaluation.judge_training.examples import EvaluationTables, drop_some_evidence, make_examples
 from benchbuilder.evaluation.judge_training.model_card import (
     JudgeTraining,
     Note,
@@ -28,9 +28,30 @@ from benchbuilder.evaluation.judge_training.model_card import (
     split_warnings,
 )
 from benchbuilder.evaluation.judge_training.predictions import Prediction, ValidationRun
-from benchbuilder.evaluation.judge_training.storage import load_validation_run, replacing_judge, write_validated_judge
-from benchbuilder.evaluation.judges.base import AskingJudge, Case, Example, Judge, JudgeSpec, ScoringJudge, TrainedJudge
-from benchbuilder.evaluation.judges.card import FINAL, HELD_OUT, damaged_parts, read_judge_card
+from benchbuilder.evaluation.judge_training.storage import (
+    judge_spec,
+    load_validation_run,
+    replacing_judge,
+    write_validated_judge,
+)
+from benchbuilder.evaluation.judges.base import (
+    AskingJudge,
+    Case,
+    Example,
+    Judge,
+    JudgeSpec,
+    ScoringJudge,
+    TrainedJudge,
+    case_hash,
+)
+from benchbuilder.evaluation.judges.card import (
+    FINAL,
+    HELD_OUT,
+    damaged_parts,
+    read_judge_card,
+    read_learned_hashes,
+    verify_judge_part,
+)
 from benchbuilder.evaluation.stats.agreement import pearson
 
 _ABLATED: Mapping[str, Callable[[Case], Case]] = {
@@ -190,6 +211,32 @@ def validation_run_from_scores(
     partly_seen = partly_seen_predictions(split, scored(example for example, _ in split.partly_seen()))
     card = plan.card(predictions, {"trained": False, "unscored": len(split.held_out) - len(predictions)})
     return ValidationRun(name, card, tuple(predictions), _opened(spec), tuple(_with_predictions(partly_seen)))
+
+
+def carried_validation_run(
+    name: str, spec: JudgeSpec, folder: Path, tables: EvaluationTables, training: TrainingSpec
+) -> ValidationRun:
+    """Validate judge `name` below `folder`, which was trained for another benchmark, by the answers rated here.
+
+    All rated answers count that it did not learn from. What it predicted of held-out answers when it was trained stands
+    beside them, on the side ``elsewhere``.
+
+    Raises:
+        DataError: No answer is rated here, or the judge was changed since its training.
+    """
+    elsewhere = load_validation_run(folder, name, open_judge=False)
+    judge: ScoringJudge = create_from_spec("judge", judge_spec(elsewhere.card, spec))
+    judge.ready()
+    judge.open(verify_judge_part(folder / name, FINAL, elsewhere.card))
+    made = make_examples(tables.items, tables.answers, tables.scores, spec.aspect, training)
+    learned = read_learned_hashes(folder / name)
+    rated = [example for example in made if not example.synthetic and case_hash(example.case) not in learned]
+    scores = judge.score([example.case for example in rated])
+    return ValidationRun(
+        name, {**elsewhere.card, "split": "elsewhere"},
+        tuple(Prediction(example, score) for example, score in zip(rated, scores, strict=True)), judge,
+        tuple(replace(row, side="elsewhere") for row in elsewhere.predictions if not row.example.synthetic),
+    )  # fmt: skip
 
 
 def _with_predictions(predictions: Iterable[Prediction]) -> list[Prediction]:
