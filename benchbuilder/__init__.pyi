@@ -4,6 +4,7 @@ from .api import BuildResult as BuildResult
 from .api import CheckedRecipe as CheckedRecipe
 from .api import CleanedStores as CleanedStores
 from .api import ColumnTable as ColumnTable
+from .api import DueItems as DueItems
 from .api import ErrataLog as ErrataLog
 from .api import EvaluationResult as EvaluationResult
 from .api import NewRecipe as NewRecipe
@@ -17,6 +18,7 @@ from .api import audit as audit
 from .api import build as build
 from .api import check as check
 from .api import clean as clean
+from .api import due as due
 from .api import errata as errata
 from .api import evaluate as evaluate
 from .api import new as new

@@ -31,6 +31,9 @@ from .opened_recipe import OpenedRecipe as OpenedRecipe
 from .opened_recipe import benchmark_overrides as benchmark_overrides
 from .opened_recipe import open_recipe as open_recipe
 from .opened_recipe import recipes_of_tasks as recipes_of_tasks
+from .rechecking import DueItems as DueItems
+from .rechecking import due as due
+from .rechecking import due_items as due_items
 from .run_result import RunResult as RunResult
 from .scoring import ScorecardReport as ScorecardReport
 from .scoring import scorecard as scorecard

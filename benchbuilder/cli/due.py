@@ -13,11 +13,12 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from benchbuilder.api import due_items
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path, load_recipe
-from benchbuilder.core import Problem, RecipeError, count_phrase, head_excerpt, printable_text, write_atomically
+from benchbuilder.core import Problem, RecipeError, count_phrase, head_excerpt, printable_text
 from benchbuilder.pipeline import ItemDays
-from benchbuilder.publishing import days_of_items, due_sheet, read_due_sheet
+from benchbuilder.publishing import read_due_sheet
 
 _SHOWN, _MOST = 60, 10
 
@@ -29,16 +30,14 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.read is not None:
         _read(loaded, args.read, day, console)
         return 0
-    items = days_of_items(loaded, Path.cwd())
-    due = sorted((one for one in items if one.is_due(day.isoformat())), key=lambda one: one.days.recheck_by)
+    found = due_items(loaded, day)
     if args.json:
-        for one in due:
+        for one in found.due:
             print_line(console, json.dumps(asdict(one), ensure_ascii=False))
     else:
-        _print_due(items, due, day, console)
+        _print_due(found.items, found.due, day, console)
     if args.output is not None:
-        facts = {one.fact: one for one in reversed(due)}
-        write_atomically(args.output, due_sheet(list(reversed(facts.values()))))
+        found.write_sheet(args.output)
         print_line(
             console,
             f"sheet: {display_path(args.output)}, a row for each fact; fill in still_right, who and "

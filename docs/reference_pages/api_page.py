@@ -24,11 +24,13 @@ dropped = built.ledger().pandas()
 
 Scripts that build with several workers need the usual guard, `if __name__ == "__main__":`."""
 _SECTIONS = {
-    "Functions": ("build", "check", "open", "evaluate", "audit", "analyse", "scorecard", "errata", "clean", "new"),
+    "Functions": (
+        "build", "check", "open", "evaluate", "audit", "analyse", "scorecard", "errata", "due", "clean", "new",
+    ),
     "Results": (
         "RunResult", "BuildResult", "CheckedRecipe", "OpenedBenchmark", "ColumnTable", "RowTable", "EvaluationResult",
-        "AuditReport", "AnalysisReport", "ScorecardReport", "ErrataLog", "CleanedStores", "NewRecipe", "ProgressEvent",
-        "BenchbuilderError",
+        "AuditReport", "AnalysisReport", "ScorecardReport", "ErrataLog", "DueItems", "CleanedStores", "NewRecipe",
+        "ProgressEvent", "BenchbuilderError",
     ),
 }  # fmt: skip
 _LABEL = re.compile(r"(Args|Raises|Returns|Attributes|Yields):\Z")

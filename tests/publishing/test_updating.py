@@ -146,6 +146,19 @@ def test_a_sheet_is_taken_over_into_both_logs(home: Home) -> None:
     assert read.left == 2
 
 
+def test_what_is_due_is_told_in_python_too(home: Home) -> None:
+    found = bb.due("facts", on=date(2026, 1, 31))
+    assert len(found.items) == 4
+    assert [one.days.recheck_by for one in found.due] == ["2024-12-31", "2024-12-31", "2026-01-01"]
+    sheet = found.write_sheet(home.folder / "due.csv")
+    rows = sheet.read_text(encoding="utf-8-sig").splitlines()
+    assert len(rows) == 4
+    said = [row.removesuffix(",,,") + ",yes,Chen," if row.endswith(",,,") else row for row in rows]
+    sheet.write_text("\n".join(said), encoding="utf-8")
+    assert len(found.read_sheet(sheet).checks) == 3
+    assert bb.due("facts", on=date(2026, 1, 31)).due == ()
+
+
 def test_a_sheet_with_a_fault_changes_no_log(home: Home) -> None:
     faults = {CLAIMS[0]["claim"]: ("yes", ""), CLAIMS[1]["claim"]: ("no", ""), CLAIMS[2]["claim"]: ("maybe", "")}
     file = fill(home, faults)
