@@ -81,7 +81,7 @@ def content(place: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in files if path.name != "lock"}
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_a_build_that_only_repeats_what_it_said_follows_no_link(once: Once, tmp_path: Path) -> None:
     here = once.copied(BUILT, tmp_path / "here")
     run = ["benchbuild", "recipe=care_mi"]
@@ -129,7 +129,7 @@ def test_deep_json_in_a_build_is_damage(
     assert "step 'items' is damaged" in capsys.readouterr().out
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_two_releases_at_once_have_one_secret(once: Once, tmp_path: Path) -> None:
     here = once.copied(BUILT, tmp_path / "here")
     line = ["benchbuild", "release", "recipe=care_mi", "release.private=0.3", "--despite", "trial"]

@@ -82,6 +82,11 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("benchbuilder/models/gateway/", "benchbuilder/cli/"),
         ("cli/test_costs.py", "cli/test_model_commands.py", "e2e/acceptance"),
     ),
+    "authoring": (("benchbuilder/authoring/",), ("authoring/",)),
+    "links": (
+        ("benchbuilder/core/atomic_write.py", "benchbuilder/core/special_files.py", "benchbuilder/cli/session.py"),
+        ("cli/test_links.py",),
+    ),
     "exports to harnesses": (("benchbuilder/publishing/harnesses/",), ("publishing/test_export_runs.py",)),
     "explorer": (("benchbuilder/explorer/", "benchbuilder/web/"), ("explorer/", "e2e/browser")),
     "Ray's plugin": (("plugins/benchbuilder-ray/",), ("e2e/plugins/test_ray_plugin.py",)),

@@ -264,7 +264,7 @@ def test_words_are_looked_for_by_the_rule_of_the_step(here: Path, capsys: pytest
     assert "a plural is a word of its own" in found
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_a_build_names_the_recipe_that_a_list_was_copied_from(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Rows of another field are off topic by a list that nobody has written anew; the setting named keeps them."""
     run("new", "planets", "--from", "medicine_en", "--source", "questions:multiple_choice", "--source", "book:corpus")

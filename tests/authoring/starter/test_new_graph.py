@@ -139,7 +139,7 @@ def test_names_that_no_rule_understands_are_told(here: Path, capsys: pytest.Capt
     assert "\tThe relation “{relation}” holds from {head} to {tail}.\t" in table
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_a_graph_of_names_that_share_characters_ends_in_a_setting_that_works(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -156,7 +156,7 @@ def test_a_graph_of_names_that_share_characters_ends_in_a_setting_that_works(
     assert len({item["family"] for item in items(here, setting)}) == told / 2 == 6
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_languages_without_rules_of_their_own_build_too(here: Path) -> None:
     recipe = new(here, english(), "--language", "fr")
     assert recipe["steps"]["ask_tf_triple"]["false_form"] == "« {statement} » Est-ce vrai ?"
