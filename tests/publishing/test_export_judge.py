@@ -68,13 +68,17 @@ def loaded() -> LoadedRecipe:
 @pytest.fixture(scope="module")
 def carried(loaded: LoadedRecipe, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     """The carried module, imported from its files."""
-    folder = tmp_path_factory.mktemp("export")
+    yield from imported(loaded, tmp_path_factory.mktemp("export"))
+
+
+def imported(loaded: LoadedRecipe, folder: Path) -> Iterator[ModuleType]:
+    """The module of a recipe, imported from its files for as long as the generator waits."""
     made = carried_judge(JUDGE, loaded, {"oe": list(ITEMS.values())}, "canary-1")
     files = {**dict(made.files()), "verdict_reader.py": reader_module({"oe": TaskScoring("open")}, "sample")}
     for name, text in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    before = sys.modules.pop("verdict_reader", None)
+    before = {name: sys.modules.pop(name, None) for name in ("verdict_reader", "open_judge")}
     sys.path.insert(0, str(folder))
     spec = importlib.util.spec_from_file_location("open_judge", folder / "open_judge.py")
     assert spec is not None
@@ -84,9 +88,10 @@ def carried(loaded: LoadedRecipe, tmp_path_factory: pytest.TempPathFactory) -> I
     spec.loader.exec_module(module)
     yield module
     sys.path.remove(str(folder))
-    del sys.modules["open_judge"]
-    if before is not None:
-        sys.modules["verdict_reader"] = before
+    for name, module in before.items():
+        sys.modules.pop(name, None)
+        if module is not None:
+            sys.modules[name] = module
 
 
 def of_product(loaded: LoadedRecipe, name: str, said: list[tuple[str, str]]) -> tuple[float | None, list[str]]:
@@ -117,6 +122,17 @@ def test_messages_and_scores_are_those_of_the_product(
     loaded: LoadedRecipe, carried: ModuleType, name: str, said: list[tuple[str, str]]
 ) -> None:
     assert of_export(carried, name, said) == of_product(loaded, name, said)
+
+
+def test_a_judge_that_answers_in_words_is_read_as_in_the_product(tmp_path: Path) -> None:
+    place = f"evaluation.judges.{JUDGE}"
+    in_words = [f"{place}.reply=number", f"{place}.reason=false", f"{place}.words={{yes:1,no:0}}"]
+    loaded = load_recipe([*JUDGED, *in_words], environ={})
+    for module in imported(loaded, tmp_path):
+        for reply, score in (("Yes.", 1.0), ("**no**", 0.0), ("0.3", 0.3)):
+            said = [(reply, "stop")]
+            assert of_export(module, "plain", said) == of_product(loaded, "plain", said)
+            assert of_export(module, "plain", said)[0] == score
 
 
 def test_what_needs_no_judge_asks_none(carried: ModuleType) -> None:

@@ -121,6 +121,11 @@ class ChatJudge(AskingJudge):
         self._criterion, self._bands = ("", []) if spec.rubric is None else read_rubric(spec.rubric, spec.aspect)
 
     @property
+    def words(self) -> Mapping[str, float]:
+        """Words that stand for scores in its replies."""
+        return {}
+
+    @property
     def tags(self) -> Sequence[str]:
         """The names of the tags of its prompts, which are neutralised in texts."""
         return self._tags
@@ -238,7 +243,10 @@ class ChatJudge(AskingJudge):
         if text is None:
             return ReplyFault("reply_unfinished")
         spec = self.spec
-        read = read_score_object(text) if spec.reply == "json" else read_score_number(text, spec.labels, spec.units)
+        if spec.reply == "json":
+            read = read_score_object(text)
+        else:
+            read = read_score_number(text, spec.labels, spec.units, self.words)
         if isinstance(read, UnreadableScore):
             return ReplyFault("score_out_of_range" if read.why == "out_of_range" else "reply_malformed", read.detail)
         return read

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
@@ -20,7 +20,15 @@ class PromptedSpec(ChatJudgeSpec):
 
     samples: Annotated[int, Field(ge=1, le=64)] = 1
     """Number of scores to average; more than one needs a temperature above 0."""
+    words: dict[str, Annotated[float, Field(ge=0, le=1)]] = {}
+    """With ``reply: number``: words that the model may write for a score, such as ``{"yes": 1, "no": 0}``."""
     model: Annotated[KindSpec | None, Slot("model")] = None
+
+    @model_validator(mode="after")
+    def _words_for_numbers(self) -> PromptedSpec:
+        if self.words and self.reply == "json":
+            raise ValueError("words are for reply: number; a JSON object has a number")
+        return self
 
     @model_validator(mode="after")
     def _samples_differ(self) -> PromptedSpec:
@@ -44,6 +52,11 @@ class PromptedJudge(ChatJudge):
         """The model, unless its kind is ``none``."""
         model = self.spec.model
         return None if model is None or model.kind == "none" else model
+
+    @property
+    def words(self) -> Mapping[str, float]:
+        """Words that stand for scores in its replies."""
+        return self.spec.words
 
     def converse(self, case: Case) -> Generator[Request, Reply, float | Dropped]:
         """Ask for one sample after the other."""

@@ -6,7 +6,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,15 +100,24 @@ def read_score_object(text: str) -> float | UnreadableScore:
     return _in_range(float(value))
 
 
-def read_score_number(text: str, labels: Sequence[str] = (), units: Sequence[str] = ()) -> float | UnreadableScore:
+def read_score_number(
+    text: str, labels: Sequence[str] = (), units: Sequence[str] = (), words: Mapping[str, float] | None = None
+) -> float | UnreadableScore:
     """The score of a reply that is a single number, optionally with `labels` before it and `units` after it.
+
+    A reply that is one of `words` alone, in any case, has the score that the word stands for.
 
     >>> read_score_number("**Score: 0.8**", ["Score:"]), read_score_number("０．８。"), read_score_number("1")
     (0.8, 0.8, 1.0)
     >>> read_score_number("1 of 2 is right").why, read_score_number("80").why
     ('malformed', 'out_of_range')
+    >>> read_score_number("Yes.", words={"yes": 1.0}), read_score_number("yes and no", words={"yes": 1.0}).why
+    (1.0, 'malformed')
     """
     body = unicodedata.normalize("NFKC", strip_reply_framing(text, labels, ())).strip()
+    meant = {unicodedata.normalize("NFKC", word).casefold(): score for word, score in (words or {}).items()}
+    if (score := meant.get(body.rstrip(_ENDS).casefold())) is not None:
+        return _in_range(float(score))
     for unit in units:
         body = body.rstrip(_ENDS).removesuffix(unicodedata.normalize("NFKC", unit))
     body = body.strip() if _NUMBER.fullmatch(body.strip()) else body.rstrip(_ENDS).strip()

@@ -191,6 +191,7 @@ def _module(name: str, judge: ChatJudge, loaded: LoadedRecipe, configs: list[str
         "reply": spec.reply,
         "labels": list(spec.labels),
         "units": list(spec.units),
+        "words": dict(judge.words),
         "repair_rounds": spec.repair_rounds,
         "repair": _repairs(judge, name),
         "sampling": spec.sampling.explicit_settings(),

@@ -72,6 +72,25 @@ def test_a_bare_number_is_asked_for_without_a_schema():
     assert asked(judge, CASE, [request.expected])[0] == 0.75
 
 
+@pytest.mark.parametrize(("reply", "score"), [("Yes.", 1.0), ("**NO**", 0.0), ("ｎｏ", 0.0), ("0.4", 0.4)])
+def test_words_may_stand_for_scores(reply: str, score: float) -> None:
+    judge = judge_of(reply="number", words={"yes": 1, "no": 0})
+    assert asked(judge, CASE, [reply])[0] == score
+
+
+def test_a_word_within_a_sentence_is_no_score() -> None:
+    judge = judge_of(reply="number", words={"yes": 1, "no": 0}, repair_rounds=0)
+    dropped, _ = asked(judge, CASE, ["No, the answer says yes."])
+    assert isinstance(dropped, Dropped)
+    assert dropped.reason == "reply_malformed"
+
+
+@pytest.mark.parametrize("given", [{"reply": "json"}, {"reply": "number", "words": {"yes": 2}}])
+def test_words_that_cannot_stand_for_scores_are_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="words"):
+        spec_of(**{"words": {"yes": 1}, **given})
+
+
 @pytest.mark.parametrize(
     "answer",
     [
