@@ -17,6 +17,8 @@ _SECRETS = re.compile(
 )
 _WRITE_PLACES = ("address", "storage", "storage_options")
 """Keys of an executor for the destination of work and data; a model has an `address` too."""
+_CODE_KEYS = ("trust_remote_code",)
+"""Keys that let code of others run."""
 _COST_KEYS = ("prices", "token_counter", "extra_body")
 """Keys of a model for its costs, and for further options of the paid service."""
 
@@ -37,6 +39,9 @@ def user_only_key_problems(data: Mapping[str, Any], origins: ValueOrigins) -> It
         if away or (isinstance(key[-1], str) and _SECRETS.fullmatch(key[-1])):
             if not origin.is_users:
                 yield _refused("a recipe cannot set addresses, databases or secrets", key, origin)
+        elif key[-1] in _CODE_KEYS:
+            if value and not origin.is_users:
+                yield _refused("a recipe cannot let a model run code of its own", key, origin)
         elif origin.trusted or not isinstance(value, str):
             continue
         elif _is_folder_to_write(key):

@@ -35,6 +35,8 @@ class WeightsSource:
     adapter: Path | None = None
     gguf: str | None = None
     """The name of a GGUF file in the folder or on the hub: its weights are unpacked, and it holds the tokenizer."""
+    trust_remote_code: bool = False
+    """Whether code that the model brings runs in this process."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class LocalEngine:
         torch, transformers = _libraries()
         with quiet_transformers(transformers), _no_bars(source), _explain_load_errors(source):
             self.device: Any = _device(torch, source.device)
-            options: dict[str, Any] = {"trust_remote_code": False}
+            options: dict[str, Any] = {"trust_remote_code": source.trust_remote_code}
             options |= {"revision": source.revision} if source.revision else {}
             options |= {"gguf_file": source.gguf} if source.gguf else {"use_safetensors": True}
             dtype = "float32" if source.gguf and source.dtype == "auto" else source.dtype
@@ -234,7 +236,8 @@ def _explain_load_errors(source: WeightsSource) -> Generator[None]:
             what,
             where=str(source.folder or ""),
             why=f"{type(error).__name__}: {first_error_line(error)}",
-            next="check model.architecture, model.dtype and model.device, and that it needs no code of its own",
+            next="check model.architecture, model.dtype and model.device; a model that needs code of its own has "
+            "model.trust_remote_code=true and runs it in a process of its own",
         ) from error
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +27,7 @@ from benchbuilder.models.providers.chat import (
     wrap_messages,
 )
 from benchbuilder.models.providers.local_engine import Architecture, GeneratedTokens, LocalEngine, WeightsSource
+from benchbuilder.models.providers.remote_code import INSIDE, RemoteCodeProcess
 from benchbuilder.models.providers.weights_digest import file_sha256, weights_sha256
 
 HUB_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$"
@@ -55,6 +58,9 @@ class TransformersSpec(ModelSpec):
     """The GGUF file in the folder or on the hub, if there are several. Its weights are unpacked when it is read."""
     adapter: FileRef | None = None
     """A folder with low-rank adapters (peft) for this model, as safetensors."""
+    trust_remote_code: bool = False
+    """Whether code that the model brings may run, in a process of its own. Such a model on the hub needs a `revision`:
+    the 40 digits of a commit. Only the command line, or a recipe that you trust, can set it."""
     architecture: Architecture
     """``causal``: continues the prompt. ``seq2seq``: reads the prompt and writes a separate text (T5, BART)."""
     dtype: Literal["auto", "float32", "bfloat16", "float16"]
@@ -84,6 +90,10 @@ class TransformersSpec(ModelSpec):
             raise ValueError("set one of `name` (ORGANISATION/MODEL on the hub) and `path` (a folder with a model)")
         if self.path is not None and self.revision is not None:
             raise ValueError("`revision` belongs to `name`; a folder has no revision")
+        if self.trust_remote_code and self.path is None and not re.fullmatch("[0-9a-f]{40}", self.revision or ""):
+            raise ValueError("`trust_remote_code` needs a `revision` of 40 digits: another commit is other code")
+        if self.trust_remote_code and self.gguf_file is not None:
+            raise ValueError("`trust_remote_code` is for safetensors: a GGUF file brings no code")
         if self.structured != "prompt":
             raise ValueError("`structured` must be `prompt`: these models cannot be forced to write JSON")
         if self.gguf_file is not None and not self.gguf_file.endswith(SUFFIX):
@@ -114,7 +124,7 @@ class TransformersBody(Spec):
 
 
 class TransformersModel(LocalModel):
-    """A model of the `transformers` library, from safetensors or GGUF and without custom code.
+    """A model of the `transformers` library, from safetensors or GGUF. Custom code runs in a process of its own.
 
     Tokens are sampled if `temperature` is above 0, or if it is unset and one of `top_p`, `top_k`, `min_p` is set.
     Otherwise the most likely tokens are taken, with one beam. Of the model's own generation settings, only the token
@@ -135,6 +145,7 @@ class TransformersModel(LocalModel):
         self.batch_size = spec.batch_size
         self._identity: dict[str, Any] | None = None
         self._engine: LocalEngine | None = None
+        self._process: RemoteCodeProcess | None = None
 
     def ready(self) -> None:
         """InstallationError if torch or transformers is missing, peft for adapters, or gguf for a GGUF file."""
@@ -156,7 +167,10 @@ class TransformersModel(LocalModel):
             weights = {} if self.spec.gguf_file is None else {"gguf_file": self.spec.gguf_file}
             if self.spec.path is not None:
                 at, gguf = find_gguf(self.spec.path.file, self.spec.gguf_file)
-                weights = {"sha256": weights_sha256(at) if gguf is None else file_sha256(at / gguf)}
+                code = self.spec.trust_remote_code
+                weights = {"sha256": weights_sha256(at, code=code) if gguf is None else file_sha256(at / gguf)}
+            if self.spec.trust_remote_code:
+                weights["trust_remote_code"] = "true"
             if self.spec.adapter is not None:
                 weights["adapter_sha256"] = weights_sha256(self.spec.adapter.file)
             self._identity = {"kind": self.kind, **spec, **weights}
@@ -165,6 +179,10 @@ class TransformersModel(LocalModel):
     def generate(self, requests: Sequence[Request]) -> list[str]:
         """One body per request, in order; nothing is generated if one of them is refused."""
         with _TURN:
+            if self.spec.trust_remote_code and INSIDE not in os.environ:
+                self.ready()
+                self._process = self._process or RemoteCodeProcess(self)
+                return self._process.generate(requests)
             if self._engine is None:
                 self.ready()
                 self._engine = LocalEngine(self._source())
@@ -204,8 +222,9 @@ class TransformersModel(LocalModel):
         folder, gguf = self._place()
         adapter = None if spec.adapter is None else spec.adapter.file
         return WeightsSource(
-            self.label, spec.architecture, spec.dtype, spec.device, folder, spec.revision, adapter, gguf
-        )
+            self.label, spec.architecture, spec.dtype, spec.device, folder, spec.revision, adapter, gguf,
+            spec.trust_remote_code,
+        )  # fmt: skip
 
     def _batches(self, requests: Sequence[Request], prompts: Sequence[tuple[list[int], bool]]) -> Iterator[list[int]]:
         """Positions of the requests of each batch: equal settings, and prompts of similar length.

@@ -23,10 +23,14 @@ def file_sha256(path: Path) -> str:
         raise DataError(f"cannot read {path}", why=why, next="check the path in the recipe") from error
 
 
-def weights_sha256(folder: Path) -> str:
-    """Hex digest of the names and contents of the model files in `folder`; DataError if it cannot be read."""
+def weights_sha256(folder: Path, *, code: bool = False) -> str:
+    """Hex digest of the names and contents of the model files in `folder`; DataError if it cannot be read.
+
+    `code`: of what it brings as Python too.
+    """
+    suffixes = (*PARTS, ".py") if code else PARTS
     try:
-        files = sorted(path for path in folder.iterdir() if path.suffix in PARTS and path.is_file())
+        files = sorted(path for path in folder.iterdir() if path.suffix in suffixes and path.is_file())
     except OSError as error:
         next = "set model.path to a folder with config.json, tokenizer and weights (*.safetensors)"
         raise DataError(
