@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchbuilder.annotation import EXPORT_COLUMNS, csv_bytes, escape_formula, read_exported_answers, unescape_formula
 from benchbuilder.core import (
@@ -231,13 +232,16 @@ def _decided(ratings: Sequence[_Rating]) -> str:
     return "" if others and others[0][1] == most else label
 
 
+Labels = NDArray[np.str_]
+
+
 def _statistics(
-    own: Any, theirs: Any, weights: Floats, shown: Sequence[str], labels: Sequence[str]
+    own: Labels, theirs: Labels, weights: Floats, shown: Sequence[str], labels: Sequence[str]
 ) -> Iterator[tuple[str, Statistic]]:
     """Precision and recall of each shown answer of the verifier (`own`), and kappa over all `labels`."""
     everywhere: Bools = np.ones(len(weights), np.bool_)
 
-    def share(hit: Any, of: Any) -> Statistic:
+    def share(hit: Bools, of: Bools) -> Statistic:
         columns = [weights * of, weights * (of & hit)]
         return statistic_of_sums(columns, lambda sums: safe_ratio(sums[:, 1], sums[:, 0]), everywhere, "there is none")
 
