@@ -222,10 +222,16 @@ def carried_validation_run(
     beside them, on the side ``elsewhere``.
 
     Raises:
-        DataError: No answer is rated here, or the judge was changed since its training.
+        DataError: No answer is rated here, the judge was changed since its training, or it asks a model.
     """
     elsewhere = load_validation_run(folder, name, open_judge=False)
-    judge: ScoringJudge = create_from_spec("judge", judge_spec(elsewhere.card, spec))
+    judge: Judge = create_from_spec("judge", judge_spec(elsewhere.card, spec))
+    if not isinstance(judge, ScoringJudge):
+        raise DataError(
+            f"the judge {name!r} was trained for other items, and asks a model",
+            why="its figures are of another benchmark, and new ones would cost requests",
+            next="benchbuild evaluate with the rated answers shows its scores beside those of people",
+        )
     judge.ready()
     judge.open(verify_judge_part(folder / name, FINAL, elsewhere.card))
     made = make_examples(tables.items, tables.answers, tables.scores, spec.aspect, training)

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from judge_world import EVALUATION, TRAINING, World, ridge, world
 
+from benchbuilder.core import DataError
 from benchbuilder.evaluation.judge_report.report import write_judge_report
+from benchbuilder.evaluation.judge_training import train
 from benchbuilder.evaluation.judge_training.storage import load_validation_run
 from benchbuilder.evaluation.judge_training.train import carried_validation_run, train_judge
 
@@ -43,3 +45,11 @@ def test_answers_that_it_learned_from_do_not_count(tmp_path: Path):
     both = World([*here.items, *made.items], [*here.answers, *made.answers], [*here.scores, *made.scores])
     run = carried_validation_run("ridge", ridge(), tmp_path, both, TRAINING)
     assert {row.example.item for row in run.predictions} <= {item.id for item in here.items}
+
+
+@pytest.mark.push
+def test_one_that_asks_a_model_is_asked_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train_judge("ridge", ridge(), world(60), EVALUATION, tmp_path, language="zh", seed=1, note=lambda _: None)
+    monkeypatch.setattr(train, "create_from_spec", lambda slot, spec: object())
+    with pytest.raises(DataError, match="asks a model"):
+        carried_validation_run("ridge", ridge(), tmp_path, world(30, seed=2), TRAINING)
