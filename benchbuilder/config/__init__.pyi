@@ -93,6 +93,7 @@ from .spec.model import Sampling as Sampling
 from .spec.model import without_batching as without_batching
 from .spec.pressure import CONTROL as CONTROL
 from .spec.pressure import PressureSpec as PressureSpec
+from .spec.pressure import is_afresh as is_afresh
 from .spec.recipe import BudgetSpec as BudgetSpec
 from .spec.recipe import CardSpec as CardSpec
 from .spec.recipe import Recipe as Recipe

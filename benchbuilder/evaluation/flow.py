@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -144,31 +145,29 @@ class EvaluationFlow:
                 "nothing reads verdicts: there is no scorer of kind verdict", key="evaluation.pressure",
                 hint="add one to evaluation.scorers",
             )])  # fmt: skip
-        tables = readers[0][1].tables
-        support, pressed = {"kind": "support", "tables": tables}, f"{PRESSED}_{ANSWER}"
-        told = {**self._spec.pressure.model_dump(by_alias=True), "tables": tables}
-        guards = {name: guard.system for name, guard in self._spec.pressure.guards.items() if guard is not None}
-        self._steps[PRESSED] = {"kind": "press", "from": self._items, **told}
-        for name, model in self._models.items():
-            asking = self._model_steps(name, model, PRESSED, f"{PRESSED}_")
-            self._steps.update(
-                {step: {**own, **({"guards": guards} if guards else {})} for step, own in asking.items()}
-            )
-            scored = (
-                ("verdict", pressed, *readers[0]),
-                ("support", pressed, "support", support),
-                ("first", ANSWER, "support", support),
-            )
-            for step, answers, scorer, spec in scored:
-                ports = {"each": f"{answers}.{name}", "item": self._items}
-                scoring = {"kind": "score", "from": ports, "name": scorer, "scorer": spec}
-                self._steps[f"{PRESSED}_by_{step}.{name}"] = scoring
-        if self._spec.pressure.push_turns:
-            self._add_push_steps(self._spec.pressure, readers[0][0], tables)
+        pressure, (scorer, verdicts) = self._spec.pressure, readers[0]
+        told = {**pressure.model_dump(by_alias=True), "tables": verdicts.tables}
+        support = {"kind": "support", "tables": verdicts.tables}
+        guards = {name: guard.system for name, guard in pressure.guards.items() if guard is not None}
+        scored: list[tuple[str, str, str, Any]] = [("first", ANSWER, "support", support)]
+        if pressure.texts:
+            self._steps[PRESSED] = {"kind": "press", "from": self._items, **told}
+            own = {"guards": guards} if guards else {}
+            for name, model in self._models.items():
+                asking = self._model_steps(name, model, PRESSED, f"{PRESSED}_")
+                self._steps.update({step: {**asked, **own} for step, asked in asking.items()})
+            pressed = f"{PRESSED}_{ANSWER}"
+            scored = [("verdict", pressed, scorer, verdicts), ("support", pressed, "support", support), *scored]
+        for name, (step, answers, read_by, spec) in product(self._models, scored):
+            ports = {"each": f"{answers}.{name}", "item": self._items}
+            scoring = {"kind": "score", "from": ports, "name": read_by, "scorer": spec}
+            self._steps[f"{PRESSED}_by_{step}.{name}"] = scoring
+        if pressure.push_turns:
+            self._steps[PUSHES] = {"kind": "push", "from": self._items, **told}
+            self._add_push_steps(pressure, scorer, verdicts.tables)
 
     def _add_push_steps(self, pressure: PressureSpec, scorer: str, tables: Sequence[FileRef]) -> None:
         """Add the steps in which a person contradicts the answers of models; `scorer` reads the first verdicts."""
-        self._steps[PUSHES] = {**self._steps[PRESSED], "kind": "push"}
         said = {"pushes": pressure.push_turns, "sources": pressure.sources}
         for name, model in self._models.items():
             read = {"verdict": f"{scorer}.{name}", "support": f"{PRESSED}_by_first.{name}"}
@@ -186,7 +185,7 @@ class EvaluationFlow:
             }
             replies = {"each": f"{PUSHED}.{name}", "item": PUSHES, **read}
             reading = {"kind": "read_turns", "from": replies, "name": "turns", "tables": tables, **said}
-            self._steps[f"{TURNS}.{name}"] = {**reading, "turns": pressure.turns}
+            self._steps[f"{TURNS}.{name}"] = {**reading, "turns": pressure.turns, "afresh": pressure.afresh}
 
     def _add_baseline(self, name: str, baseline: KindSpec | Mapping[str, Any]) -> None:
         step = {"kind": "answer_by_rule", "from": self._items, "name": name, "baseline": baseline}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from benchbuilder.config import PressureSpec
+from benchbuilder.config import PressureSpec, is_afresh
 
 GOOD: dict[str, Any] = {
     "contexts": {"stated": "Background: {told}\n\n{question}", "lay": "By {source}: {told}\n\n{question}"},
@@ -22,7 +22,7 @@ GOOD: dict[str, Any] = {
         ({"contexts": {"stated": "{told} {told} {question}"}}, r"\{passage\} must stand in it once"),
         ({"contexts": {"stated": "{question} {told}"}}, "must stand at its end"),
         ({"contexts": {"stated": "{told} {other} {question}"}}, "unknown placeholder {other}"),
-        ({"contexts": {"stated": None}}, "there is no context"),
+        ({"contexts": {"stated": None}}, "there is neither a context nor a push"),
         ({"contexts": {"control": "{told} {question}"}}, "choose another name"),
         ({"contexts": {"stated": "{passage} {passage} {told} {question}"}}, r"\{passage\} must stand in it once"),
         ({"arguable": ["other"]}, "arguable: there is no context 'other'; there are stated, lay"),
@@ -38,6 +38,9 @@ GOOD: dict[str, Any] = {
         ({"pushes": {"doubt": []}}, "pushes.doubt has no turn"),
         ({"pushes": {"lay": ["Sure? {question}"]}}, "pushes.lay has the name of a context"),
         ({"pushes": {"all": ["doubt"]}}, r"pushes.all: 'doubt': each turn must end with"),
+        ({"pushes": {"afresh": ["{answer} {question}", "Sure? {question}"]}}, "must be the last one"),
+        ({"pushes": {"afresh": ["Right? {answer}"]}}, "have {question} and {answer} once"),
+        ({"pushes": {"afresh": ["Why? {question} Well?", "{question} {answer}"]}}, "each turn must end with"),
         ({"pushes": {"doubt": ["Sure? {question}"]}, "design": {"pushes": 2}}, "there are 1 pushes"),
     ],
 )
@@ -48,7 +51,7 @@ def test_a_sentence_that_cannot_be_asked_says_why(changes: dict[str, Any], why: 
 
 
 def test_the_control_is_compulsory_and_null_removes_a_context():
-    with pytest.raises(ValidationError, match="control"):
+    with pytest.raises(ValidationError, match="contexts need a control"):
         PressureSpec.model_validate({"contexts": GOOD["contexts"], "sources": ["a book"]})
     spec = PressureSpec.model_validate({**GOOD, "contexts": {**GOOD["contexts"], "lay": None}, "sources": []})
     assert list(spec.texts) == ["stated"]
@@ -65,3 +68,10 @@ def test_a_push_may_be_the_turns_of_other_pushes():
         "both": ("Sure? {question}", "No: {told} {question}"),
     }  # fmt: skip
     assert not PressureSpec.model_validate(GOOD).push_turns
+
+
+def test_turns_before_one_that_is_asked_afresh_need_no_question_and_pushes_need_no_context():
+    texts = ("Why?", "Question: {question} Answer: {answer} Is it right?")
+    spec = PressureSpec.model_validate({"pushes": {"snowball": texts}, "design": {"contexts": 2}})
+    assert spec.push_turns == {"snowball": texts}
+    assert [is_afresh(text) for text in texts] == [False, True]

@@ -68,16 +68,21 @@ class PressureSpec(Spec):
     right one, the right one after the wrong one, and both, each in a conversation of its own, after neither. `turns`
     are turn tables (see `TurnTable`): how people give in and hold out in the language of the answers. Without them,
     only what an answer says of the question counts.
+
+    The last turn of a push may hold ``{answer}``, the model's first answer, and ``{question}``. It is asked *afresh*:
+    in a conversation of its own, which shows nothing else. The turns before it need no question. Whether the reply
+    calls the answer right is read by the verdict tables `afresh`; without any, by those of the evaluation.
     """
 
-    contexts: dict[Name, Annotated[str, AfterValidator(_sentence("told", "passage"))] | None]
-    control: Annotated[str, AfterValidator(_sentence("other"))]
+    contexts: dict[Name, Annotated[str, AfterValidator(_sentence("told", "passage"))] | None] = {}
+    control: str = ""
     sources: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     arguable: tuple[Name, ...] = ()
     guards: dict[Name, GuardSpec | None] = {}
     pushes: dict[Name, tuple[str, ...] | None] = {}
     opposed: bool = True
     turns: tuple[FileRef, ...] = ()
+    afresh: tuple[FileRef, ...] = ()
     design: PressureDesign = PressureDesign()
 
     @property
@@ -103,16 +108,19 @@ class PressureSpec(Spec):
             for name, turns in known.items()
         }
 
-    @field_validator("turns", mode="before")
+    @field_validator("turns", "afresh", mode="before")
     @classmethod
     def _one_or_several(cls, value: object) -> object:
         return [value] if isinstance(value, str) else value
 
+    @field_validator("control")
+    @classmethod
+    def _is_sentence(cls, control: str) -> str:
+        return _sentence("other")(control) if control else control
+
     @field_validator("contexts")
     @classmethod
     def _named(cls, contexts: dict[str, str | None]) -> dict[str, str | None]:
-        if not any(contexts.values()):
-            raise ValueError("there is no context; one is needed")
         if CONTROL in contexts:
             raise ValueError(f"{CONTROL!r} is the name of the unrelated statement; choose another name")
         return contexts
@@ -120,6 +128,10 @@ class PressureSpec(Spec):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         texts = self.texts
+        if not texts and not self.push_turns:
+            raise ValueError("there is neither a context nor a push; one is needed")
+        if texts and not self.control:
+            raise ValueError("contexts need a control")
         lacking = [name for name, text in {**texts, CONTROL: self.control}.items() if "{source}" in text]
         if lacking and not self.sources:
             raise ValueError(f"{lacking[0]} has {{source}}, and sources is empty: name some, or leave {{source}} out")
@@ -134,25 +146,43 @@ class PressureSpec(Spec):
             ("contexts", self.design.contexts, texts),
             ("pushes", self.design.pushes, self.push_turns),
         ):
-            if wanted is not None and wanted > len(known) and (known or key == "contexts"):
+            if wanted is not None and wanted > len(known) and known:
                 raise ValueError(f"design.{key} is {wanted}, but there are {len(known)} {key}")
         return self
 
 
+def is_afresh(text: str) -> bool:
+    """Whether a turn of a push is asked in a conversation of its own, which shows only the first answer."""
+    return "{answer}" in text
+
+
 def _check_push(name: str, turns: tuple[str, ...], spec: PressureSpec) -> None:
-    """ValueError unless every turn is a sentence that ends with the question."""
+    """ValueError unless every turn ends with the question, or belongs to one that is asked afresh."""
     if not turns:
         raise ValueError(f"pushes.{name} has no turn")
     if name in (CONTROL, *spec.contexts):
         raise ValueError(f"pushes.{name} has the name of a context; choose another name")
-    for text in turns:
-        faults = template_faults(text, ("told", "source", "question"))
-        if text.count("{told}") > 1 or ("{source}" in text and not spec.sources):
-            faults.append("{told} may stand in it once, and {source} only with sources")
-        if text.count("{question}") != 1 or not text.rstrip().endswith("{question}"):
-            faults.append(
-                "each turn must end with {question}, or be the name of a push of texts: without the question, 6 of 10 "
-                "replies had no verdict in our trial"
-            )
+    ends_afresh = is_afresh(turns[-1])
+    for place, text in enumerate(turns, 1):
+        if is_afresh(text):
+            faults = template_faults(text, ("answer", "question"))
+            if place < len(turns) or {text.count(name) for name in ("{answer}", "{question}")} != {1}:
+                faults.append("a turn with {answer} must be the last one, and have {question} and {answer} once")
+        else:
+            faults = _turn_faults(text, spec, needs_question=not ends_afresh)
         if faults:
             raise ValueError(f"pushes.{name}: {text!r}: {'; '.join(faults)}")
+
+
+def _turn_faults(text: str, spec: PressureSpec, *, needs_question: bool) -> list[str]:
+    """What is wrong with a turn that follows the answer in the same conversation."""
+    faults = template_faults(text, ("told", "source", "question"))
+    if text.count("{told}") > 1 or ("{source}" in text and not spec.sources):
+        faults.append("{told} may stand in it once, and {source} only with sources")
+    asks = text.count("{question}")
+    if (asks != 1 or not text.rstrip().endswith("{question}")) and (asks or needs_question):
+        faults.append(
+            "each turn must end with {question}, or be the name of a push of texts: without the question, 6 of 10 "
+            "replies had no verdict in our trial"
+        )
+    return faults

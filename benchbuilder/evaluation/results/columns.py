@@ -49,7 +49,8 @@ class TextColumn:
 class AskedItems:
     """The items of a benchmark in their order.
 
-    `clusters` is the item family of each, or its id without one; `facts` is its fact, or its id.
+    `clusters` is the item family of each, or its id without one; `facts` is its fact, or its id. `made_of` are all
+    facts that it is made of, with a space between: of a translated item, also the original.
     """
 
     ids: Sequence[str]
@@ -60,11 +61,12 @@ class AskedItems:
     wrong_from: TextColumn
     clusters: TextColumn
     facts: TextColumn
+    made_of: TextColumn
 
     @classmethod
     def of(cls, table: Table[Any]) -> AskedItems:
         """The columns of a table of items."""
-        numbers: tuple[dict[str, int], ...] = tuple({} for _ in range(7))
+        numbers: tuple[dict[str, int], ...] = tuple({} for _ in range(8))
         codes: list[NDArray[np.int32]] = []
         ids: list[str] = []
         for _, window in table.windows(_WINDOW):
@@ -85,14 +87,15 @@ class AskedItems:
         return RowIndex(pa.array(self.ids[at : at + _WINDOW], pa.string()) for at in range(0, len(self), _WINDOW))
 
 
-_WINDOW = 8_192
+_WINDOW, _FACT = 8_192, "fact-"
 
 
 def _texts_of(entry: ReportEntry) -> tuple[str, ...]:
     row: Any = entry.row
     family = row.family_name if isinstance(row, Item) else row.id
     fact, wrong_from = (str(getattr(row, name, "")) for name in ("fact", "wrong_from"))
-    return row.id, entry.source, entry.type, entry.form, entry.expected, wrong_from, family, fact or row.id
+    made_of = " ".join(one for one in row.parents if one.startswith(_FACT))
+    return row.id, entry.source, entry.type, entry.form, entry.expected, wrong_from, family, fact or row.id, made_of
 
 
 @dataclass(frozen=True, slots=True)

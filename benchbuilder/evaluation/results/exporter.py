@@ -229,6 +229,8 @@ def _data(
     }
     yield f'{_encoded(head)[:-1]},"items":['
     yield from _encoded_list(zip(items.ids, items.clusters, items.sources, items.types, items.expected, strict=True))
+    yield '],"facts":['
+    yield from _encoded_list(facts.split() for facts in items.made_of)
     yield '],"scores":['
     for number, measure in enumerate(run.measures):
         form = {"form": measure.form} if measure.form else {}

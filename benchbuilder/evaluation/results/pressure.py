@@ -32,6 +32,7 @@ from benchbuilder.evaluation.results.pressed_answers import (
 )
 from benchbuilder.evaluation.results.pressure_contrasts import ContrastFigures, guard_figures, saturation_figures
 from benchbuilder.evaluation.results.pushes import PushFigures, push_figures
+from benchbuilder.evaluation.results.snowball import SnowballFigures, snowball_figures
 from benchbuilder.evaluation.stats.intervals import (
     DifferenceEstimate,
     Estimate,
@@ -41,6 +42,7 @@ from benchbuilder.evaluation.stats.intervals import (
 from benchbuilder.evaluation.stats.paired_power import smallest_drop
 from benchbuilder.evaluation.stats.statistic import Bools, Statistic
 from benchbuilder.evaluation.steps.press import PRESSED, TOLD, condition, guard_of
+from benchbuilder.evaluation.steps.push import PUSHES
 from benchbuilder.evaluation.steps.reword import AGAIN
 from benchbuilder.pipeline import stored_table
 
@@ -124,6 +126,7 @@ class PressureResults:
     unreviewed: int
     """How many of the items that were asked no person has looked at."""
     pushes: tuple[PushFigures, ...] = ()
+    snowballs: tuple[SnowballFigures, ...] = ()
     guards: tuple[ContrastFigures, ...] = ()
     saturation: tuple[ContrastFigures, ...] = ()
     arguable: tuple[str, ...] = ()
@@ -178,6 +181,13 @@ class PressureResults:
                 return one
         raise KeyError((model, push, type, key, form))
 
+    def snowball(self, model: str, push: str = "snowball", type: str = "tf", key: Key = "") -> SnowballFigures:
+        """What a model says of its own answers afresh, of items of all forms; KeyError if it was not asked."""
+        for one in self.snowballs:
+            if (one.model, one.push, one.type, one.key) == (model, push, type, key):
+                return one
+        raise KeyError((model, push, type, key))
+
     def transitions(self, model: str, condition: str, type: str = "tf") -> Cells:
         """First state to later state in a condition, such as ``guideline.wrong`` or ``control``; all keys together.
 
@@ -231,7 +241,7 @@ def read_pressure(
         bootstrap: How intervals are drawn.
     """
     models = [name.removeprefix(f"{FIRST_READ}.") for name in tables if name.startswith(f"{FIRST_READ}.")]
-    pressed = tables.get(PRESSED)
+    pressed = tables.get(PRESSED, tables.get(PUSHES))
     if not evaluation.get("pressure") or pressed is None:
         return None
     scorer = next((name for name, spec in evaluation["scorers"].items() if spec and spec["kind"] == "verdict"), "")
@@ -252,6 +262,7 @@ def read_pressure(
             tuple(one for own in counted for one in pressure_figures(own, items, contexts, bootstrap)),
             sum(not seen for seen in reviewed.values()),
             tuple(one for own in counted for one in push_figures(own, items, spec.push_turns, bootstrap)),
+            tuple(one for own in counted for one in snowball_figures(own, items, spec.push_turns, bootstrap)),
             tuple(one for own in counted for one in guard_figures(own, items, spec, bootstrap)),
             tuple(one for own in counted for one in saturation_figures(own, items, spec.texts, bootstrap)),
             spec.arguable,
@@ -288,6 +299,8 @@ def pressure_figures(
 ) -> list[PressureFigures]:
     """The figures of one model in each context, with p values adjusted for their number."""
     contexts = [name for name in contexts if f"{name}.{TOLD[0]}" in answers.later]
+    if not contexts:
+        return []
     asked = np.logical_or.reduce([states >= 0 for states in answers.later.values()])
     by_part = dict(item_groups(items, asked))
     samples = samples_needed(len(contexts) * len(by_part), bootstrap["level"])

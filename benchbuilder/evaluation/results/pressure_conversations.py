@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchbuilder.config import PressureSpec
+from benchbuilder.config import PressureSpec, is_afresh
 from benchbuilder.core import Item, RowIndex, combined_column
 from benchbuilder.evaluation.judges.base import make_case
 from benchbuilder.evaluation.results.gather import answer_texts, first_known
@@ -25,13 +25,15 @@ _MOST = 20
 class LostConversation:
     """A conversation that begins with a right answer and ends with a wrong one, in a `condition` (context or push).
 
-    `exchanges` are what was said and what was replied, from the question on. A context opens a conversation of its own.
+    Or, where a push ends afresh: a wrong answer that was kept, and called wrong in the conversation after it.
+    `exchanges` are what was said, what was replied, and whether that was afresh, from the question on. A context opens
+    a conversation of its own.
     """
 
     model: str
     condition: str
     entry: ReportEntry
-    exchanges: tuple[tuple[str, str], ...]
+    exchanges: tuple[tuple[str, str, bool], ...]
 
 
 def lost_conversations(finished: FinishedBuild, found: PressureResults | None) -> Iterator[LostConversation]:
@@ -57,9 +59,14 @@ def lost_conversations(finished: FinishedBuild, found: PressureResults | None) -
         if not isinstance(row, Item):  # items are what was asked
             continue
         turns = zip(_slots(name, spec), said[name], strict=True)
-        exchanges = [(make_case(row, "").question, firsts[own.model, place])]
+        first, seed = firsts[own.model, place], finished.recipe["seed"]
+        exchanges = [(make_case(row, "").question, first, False)]
         exchanges += [
-            (pushed_text(text, row, side, spec.sources, finished.recipe["seed"])[1], replies[own.model][place, slot])
+            (
+                pushed_text(text, row, side, spec.sources, seed, first)[1],
+                replies[own.model][place, slot],
+                is_afresh(text),
+            )
             for slot, text in turns
         ]
         yield LostConversation(own.model, name, entries[place], tuple(exchanges))
@@ -77,8 +84,12 @@ def _chosen(own: PressedAnswers, said: Mapping[str, Sequence[str]], spec: Pressu
     for name in said:
         slots = _slots(name, spec)
         if all(slot in own.later for slot in slots):
-            held = np.logical_and.reduce([own.later[slot] >= 0 for slot in slots])
-            for place in np.flatnonzero((own.first == RIGHT) & held & (own.later[slots[-1]] == WRONG)).tolist():
+            *before, last = (own.later[slot] for slot in slots)
+            if is_afresh(said[name][-1]):
+                shown = np.logical_and.reduce([states == WRONG for states in (own.first, *before)]) & (last == RIGHT)
+            else:
+                shown = np.logical_and.reduce([own.first == RIGHT, *(states >= 0 for states in before), last == WRONG])
+            for place in np.flatnonzero(shown).tolist():
                 lost.setdefault(place, []).append(name)
     order = sorted(lost, key=lambda place: (-len(lost[place]), place))[:_MOST]
     return [(place, max(lost[place], key=lambda name: len(said[name]))) for place in order]
@@ -86,9 +97,11 @@ def _chosen(own: PressedAnswers, said: Mapping[str, Sequence[str]], spec: Pressu
 
 def _replies(finished: FinishedBuild, model: str, index: RowIndex, wanted: Sequence[int]) -> dict[tuple[int, str], str]:
     """What a model replied under pressure to some items, by the slots of its replies."""
-    pressed, found = finished.tables[PRESSED], dict[tuple[int, str], str]()
-    asked = RowIndex(combined_column(batch, "id") for batch in pressed.batches(["id"]))
-    contexts = np.array([*pressed.column("slot"), ""], np.object_)  # the last one is that of an unknown question
+    found: dict[tuple[int, str], str] = {}
+    batches = finished.tables[PRESSED].batches(["id", "slot"]) if PRESSED in finished.tables else ()
+    told = [(combined_column(batch, "id"), combined_column(batch, "slot").to_pylist()) for batch in batches]
+    asked = RowIndex(ids for ids, _ in told)
+    contexts = np.array([*(slot for _, slots in told for slot in slots), ""], np.object_)  # the last: no known question
     for name in (f"{PRESSED}_answer.{model}", f"{PUSHED}.{model}"):
         for batch in finished.tables[name].batches(["parents", "slot", "text"]) if name in finished.tables else ():
             parents = combined_column(batch, "parents")

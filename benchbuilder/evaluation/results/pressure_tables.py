@@ -15,6 +15,7 @@ from benchbuilder.evaluation.results.pressed_answers import STATES
 from benchbuilder.evaluation.results.pressure import UNREADABLE, PressureFigures, PressureResults
 from benchbuilder.evaluation.results.pressure_contrasts import ContrastFigures
 from benchbuilder.evaluation.results.pushes import PushFigures, TurnFigures
+from benchbuilder.evaluation.results.snowball import SnowballFigures
 from benchbuilder.evaluation.stats.intervals import Estimate
 from benchbuilder.evaluation.steps.press import TOLD
 from benchbuilder.exporters import (
@@ -47,11 +48,13 @@ def pressure_tables(frame: ResultsFrame, found: PressureResults | None) -> tuple
         *_charted(frame, found.saturation, "saturation", _no_dots, "saturation:signed"),
         *_charted(frame, found.pushes, "pushes", _held_dots, _PUSHED, _OWN_PUSH),
         *_by_turn_and_reading(frame, found),
+        *_charted(frame, found.snowballs, "snowball", _denied_dots, _SNOWBALL, _OWN_PUSH),
         ChartedTable(_transitions(frame, found)),
     )  # fmt: skip
 
 
 _PUSHED = "conviction flexibility blind:signed withheld flips:decimal turn_of_flip:decimal turns_aligned:decimal"
+_SNOWBALL = "recognised doubted insight:signed kept snowballed"
 _BY_TURN = "turn:count at_risk:count resistance unflipped"
 _READ = "conviction conviction_explicit flexibility flexibility_explicit"
 
@@ -76,6 +79,11 @@ def _by_turn_and_reading(frame: ResultsFrame, found: PressureResults) -> Iterato
 def _held_dots(one: PushFigures) -> tuple[Sequence[ChartDot], str]:
     """Conviction, and flexibility."""
     return _two_dots(one.conviction, one.flexibility)
+
+
+def _denied_dots(one: SnowballFigures) -> tuple[Sequence[ChartDot], str]:
+    """Wrong answers that are called wrong, and right ones."""
+    return _two_dots(one.recognised, one.doubted)
 
 
 def turns_chart(pushed: Sequence[PushFigures], title: str) -> Markup | None:
@@ -108,8 +116,8 @@ def turns_chart(pushed: Sequence[PushFigures], title: str) -> Markup | None:
     return chart_picture(max(top + side + 24, 24 + 16 * len(pushed)), title, *drawn)
 
 
-_Figures = TypeVar("_Figures", PressureFigures, PushFigures, ContrastFigures)
-_AnyFigures = PressureFigures | PushFigures | ContrastFigures
+_Figures = TypeVar("_Figures", PressureFigures, PushFigures, SnowballFigures, ContrastFigures)
+_AnyFigures = PressureFigures | PushFigures | SnowballFigures | ContrastFigures
 
 
 def _charted(
@@ -141,7 +149,7 @@ def _charted(
 
 
 def _condition(one: _AnyFigures) -> str:
-    return one.push if isinstance(one, PushFigures) else one.context
+    return one.push if isinstance(one, PushFigures | SnowballFigures) else one.context
 
 
 def _unreadable(one: _AnyFigures | TurnFigures) -> bool:
@@ -242,6 +250,10 @@ def pressure_data(found: PressureResults) -> Mapping[str, Any]:
         "pushes": [
             {field.name: _plain(getattr(one, field.name)) for field in fields(one)} | {"n": one.n}
             for one in found.pushes
+        ],
+        "snowball": [
+            {field.name: _plain(getattr(one, field.name)) for field in fields(one)} | {"n": one.n}
+            for one in found.snowballs
         ],
     }
 

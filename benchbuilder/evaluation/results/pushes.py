@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from benchbuilder.config import is_afresh
 from benchbuilder.core import Floats, safe_ratio
 from benchbuilder.evaluation.results.columns import AskedItems
 from benchbuilder.evaluation.results.context import BootstrapSettings
@@ -99,9 +100,11 @@ class PushFigures:
 def push_figures(
     answers: PressedAnswers, items: AskedItems, pushes: Mapping[str, Sequence[str]], bootstrap: BootstrapSettings
 ) -> list[PushFigures]:
-    """The figures of one model after each push; `pushes` has the texts of their turns."""
+    """The figures of one model after each push that does not end afresh; `pushes` has the texts of their turns."""
     found: list[PushFigures] = []
     for push, texts in pushes.items():
+        if is_afresh(texts[-1]):
+            continue
         turns = range(FIRST_TURN, FIRST_TURN + len(texts))
         told = {side: _told(answers.later, push, side, turns, len(items)) for side in TOLD}
         plain = {side: _told(answers.explicit, push, side, turns, len(items)) for side in TOLD}

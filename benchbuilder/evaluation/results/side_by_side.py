@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
@@ -11,6 +11,13 @@ from typing import Any, NamedTuple
 from benchbuilder.config import BootstrapSpec
 from benchbuilder.core import PageTexts, write_atomically
 from benchbuilder.evaluation.results import PACKAGES
+from benchbuilder.evaluation.results.across_languages import (
+    SharedItems,
+    language_gaps,
+    language_table,
+    shared_items,
+)
+from benchbuilder.evaluation.results.charts import ChartedTable
 from benchbuilder.evaluation.results.context import (
     PAGE_FUNCTIONS,
     BootstrapSettings,
@@ -54,6 +61,7 @@ def write_side_by_side(
     """
     t = texts
     first, second = load_results(first_file), load_results(second_file)
+    gaps = list(_gaps(first, second, t))
     scores = _scores(first, second, t)
     changes = _other_changes(first, second)
     runs = _runs(first, second, t)
@@ -65,6 +73,7 @@ def write_side_by_side(
         else t("side_by_side.title", left=first["title"], right=second["title"]),
         "notes": _notes(first, second, t),
         "runs": runs,
+        "gaps": gaps,
         "scores": scores,
         "others": [_sheet(title, rows, t) for title, rows in changes.items()],
         **PAGE_FUNCTIONS,
@@ -73,6 +82,7 @@ def write_side_by_side(
         f"{file}.html": render_html("side_by_side.html.j2", PACKAGES, **context),
         f"{file}.md": render_markdown("side_by_side.md.j2", PACKAGES, **context),
         f"{file}.csv": _csv(scores, chain.from_iterable(changes.values())),
+        **({f"{file}_languages.csv": _languages_csv(gaps)} if gaps else {}),
     }
     return [write_atomically(folder / name, text) for name, text in files.items()]
 
@@ -82,7 +92,10 @@ def _notes(first: Mapping[str, Any], second: Mapping[str, Any], t: PageTexts) ->
     same = first["benchmark"] == second["benchmark"]
     shared = {row[0] for row in first["items"]} & {row[0] for row in second["items"]}
     notes = [(t("side_by_side.same_benchmark"), False) if same else (t("side_by_side.other_benchmark"), True)]
-    if not shared:
+    if not shared and (items := _items_across(first, second)):
+        said = {"n": len({one.family for one in items}), "first": first["language"], "second": second["language"]}
+        notes = [(t("side_by_side.other_language", **said), False)]
+    elif not shared:
         notes = [(t("side_by_side.nothing_shared"), True)]
     elif not same:
         differing = len(_differing_items(first, second))
@@ -105,6 +118,23 @@ def _differing_items(first: Mapping[str, Any], second: Mapping[str, Any]) -> set
             left, right = _values(first, values), _values(second, after[key]["values"].get(name))
             found |= {item for item, value in left.items() if item in right and right[item] != value}
     return found
+
+
+def _items_across(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[SharedItems]:
+    """The items of the families of both runs, if these are in two languages."""
+    known = first["language"] != second["language"] and "facts" in first and "facts" in second
+    return shared_items(first, second) if known else []
+
+
+def _gaps(first: Mapping[str, Any], second: Mapping[str, Any], t: PageTexts) -> Iterator[ChartedTable]:
+    """A table for each measure that both runs have of the same facts, if these are in two languages."""
+    shared, measures = _items_across(first, second), _by_measure(second)
+    bootstrap = bootstrap_settings(BootstrapSpec.model_validate(first["bootstrap"]))
+    for key, measure in _by_measure(first).items() if shared else ():
+        others = measures[key]["values"] if key in measures else {}
+        if gaps := language_gaps(measure["values"], others, shared, bootstrap):
+            name = "_".join(("languages", *filter(None, key)))
+            yield language_table(name, measure["title"], gaps, (first["language"], second["language"]), t)
 
 
 def _runs(first: Mapping[str, Any], second: Mapping[str, Any], t: PageTexts) -> ResultTable:
@@ -215,6 +245,22 @@ def _sheet(title: str, changes: Sequence[ValueChange], t: PageTexts) -> ResultTa
         for change in changes
     ]
     return ResultTable(changes[0].table, title, table_columns(t, columns), tuple(lines), keys=2)
+
+
+def _languages_csv(tables: Sequence[ChartedTable]) -> str:
+    """The comparisons over two languages as one CSV table."""
+    columns = [column.key for column in tables[0].table.columns[1:]]
+    rows = [
+        [charted.table.name, line.cells[0].words, *(cell.value for cell in line.cells[1:]), *_interval(line)]
+        for charted in tables
+        for line in charted.table.lines
+    ]
+    return csv_table(("table", "model", *columns, "gap_low", "gap_high"), rows)
+
+
+def _interval(line: TableLine) -> tuple[float | None, float | None]:
+    gap = line.cells[4]
+    return gap.low, gap.high
 
 
 def _csv(scores: Sequence[ResultTable], changes: Iterable[ValueChange]) -> str:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from benchbuilder.config import CONTROL, FileRef, PressureSpec, StepSpec
+from benchbuilder.config import CONTROL, FileRef, PressureSpec, StepSpec, is_afresh
 from benchbuilder.core import (
     SET_FORM,
     Dropped,
@@ -52,7 +52,7 @@ class PressSpec(StepSpec, PressureSpec):
 
 
 @dataclass(frozen=True, slots=True)
-class _Askable:
+class Askable:
     """What is known of an item that can be asked; `other` is the true statement of its control."""
 
     id: str
@@ -64,7 +64,7 @@ class _Askable:
     again: bool = False
 
 
-_Sorted = _Askable | Dropped | NotApplicable
+_Sorted = Askable | Dropped | NotApplicable
 
 
 class Press(Gather):
@@ -100,10 +100,10 @@ class Press(Gather):
         """Every item: behind each of its claims, or why not."""
         found, order = self._drawn(tables["each"])
         rank = {family: place for place, family in enumerate(order)}
-        asked = [one for one in found if isinstance(one, _Askable) and one.family in rank]
+        asked = [one for one in found if isinstance(one, Askable) and one.family in rank]
         first = sorted(asked, key=lambda one: (rank[one.family], one.id))[:_ASKED_AGAIN]
         again = {one.id for one in first}
-        found = [replace(one, again=one.id in again) if isinstance(one, _Askable) else one for one in found]
+        found = [replace(one, again=one.id in again) if isinstance(one, Askable) else one for one in found]
         return GatherStream(self._pieces(tables["each"], found, self._design(order)))
 
     def families_of(self, items: Table[Any]) -> dict[str, Counter[str]]:
@@ -111,7 +111,7 @@ class Press(Gather):
         found, order = self._drawn(items)
         asked, drawn = dict[str, Counter[str]](), set(order)
         for one, row in zip(found, items, strict=True):
-            if isinstance(one, _Askable) and one.family in drawn:
+            if isinstance(one, Askable) and one.family in drawn:
                 asked.setdefault(getattr(row.payload, "type", ""), Counter())[one.family] += 1
         return asked
 
@@ -119,7 +119,7 @@ class Press(Gather):
         """What is known of each item, and the families that are asked, in the order in which they are drawn."""
         reader = verdict_reader([table.file for table in self.spec.tables])
         found = self._with_others([self._askable(row, reader) for row in items])
-        families = {one.family for one in found if isinstance(one, _Askable)}
+        families = {one.family for one in found if isinstance(one, Askable)}
         return found, sorted(families, key=lambda family: self._number("family", family))[: self.spec.design.families]
 
     def _askable(self, row: Item[Any], reader: VerdictReader) -> _Sorted:
@@ -131,7 +131,7 @@ class Press(Gather):
             return Dropped("not_opposed", case.wrong)
         if row.verdict_only or (expected and any(reader.read(text).verdicts for text in told)):
             return Dropped("reveals_verdict", case.wrong)
-        return _Askable(row.id, row.family_name, row.partition, told[0], len(told[1]))
+        return Askable(row.id, row.family_name, row.partition, told[0], len(told[1]))
 
     def _with_others(self, found: Sequence[_Sorted]) -> list[_Sorted]:
         """`found`, with a statement for the control of each item that can be asked, or the reason that there is none.
@@ -140,12 +140,12 @@ class Press(Gather):
         """
         pools = defaultdict[str, set[tuple[int, str, str]]](set)
         for one in found:
-            if isinstance(one, _Askable):
+            if isinstance(one, Askable):
                 pools[one.partition].add((len(one.right), one.right, one.family))
         ordered = {name: sorted(pool) for name, pool in pools.items()}
-        return [self._with_other(one, ordered[one.partition]) if isinstance(one, _Askable) else one for one in found]
+        return [self._with_other(one, ordered[one.partition]) if isinstance(one, Askable) else one for one in found]
 
-    def _with_other(self, one: _Askable, pool: Sequence[tuple[int, str, str]]) -> _Sorted:
+    def _with_other(self, one: Askable, pool: Sequence[tuple[int, str, str]]) -> _Sorted:
         low = bisect_left(pool, 0.8 * one.length, key=lambda line: line[0])
         many = bisect_right(pool, 1.2 * one.length, key=lambda line: line[0]) - low
         start = self._number("other", one.family, one.right)
@@ -189,7 +189,7 @@ class Press(Gather):
         """The items some at a time; only those of the drawn families are made."""
         for first, window in items.windows(_WINDOW):
             own = found[first : first + len(window)]
-            asked = {place: one for place, one in enumerate(own) if isinstance(one, _Askable) and one.family in design}
+            asked = {place: one for place, one in enumerate(own) if isinstance(one, Askable) and one.family in design}
             rows = Table(take_rows(window.arrow, np.array(list(asked), np.int64)), items.row)
             children = {
                 place: [*self._children(row, asked[place], design[asked[place].family])]
@@ -202,7 +202,7 @@ class Press(Gather):
             )
             yield GatherPiece(first + np.arange(len(window)), window, outcome_columns(told, items.row))
 
-    def _children(self, row: Item[Any], askable: _Askable, contexts: Sequence[str]) -> Iterator[Outcome]:
+    def _children(self, row: Item[Any], askable: Askable, contexts: Sequence[str]) -> Iterator[Outcome]:
         case = make_case(row, "")
         guards = {name: [guard for guard, own in self.spec.guarded.items() if name in own] for name in contexts}
         for guard in ("", *dict.fromkeys(guard for own in guards.values() for guard in own)):
@@ -217,7 +217,7 @@ class Press(Gather):
         if askable.again:
             yield asked_anew(row, self.produced_by(), AGAIN, case.question)
 
-    def _told(self, text: str, askable: _Askable, case: Case) -> dict[str, str] | Dropped:
+    def _told(self, text: str, askable: Askable, case: Case) -> dict[str, str] | Dropped:
         """What is asked by what is told, or why neither side can be."""
         passages: Mapping[str, str] = {}
         if "{passage}" in text:
@@ -232,7 +232,7 @@ class Press(Gather):
         longest = max(map(len, texts.values())) - len(case.question)
         return Dropped("told_too_long", f"{longest:,} characters") if longest > _LONGEST else texts
 
-    def _filled(self, text: str, askable: _Askable, case: Case, **values: str) -> str:
+    def _filled(self, text: str, askable: Askable, case: Case, **values: str) -> str:
         source = drawn_source(self.spec.sources, self.context.seed, askable.family)
         return fill_template(text, {**values, "source": source, "question": case.question})[0]
 
@@ -312,7 +312,7 @@ def _excludes(row: Item[Any], case: Case) -> bool:
 
 
 def _not_drawn(found: _Sorted) -> Dropped | NotApplicable:
-    return Dropped("family_not_drawn", found.family) if isinstance(found, _Askable) else found
+    return Dropped("family_not_drawn", found.family) if isinstance(found, Askable) else found
 
 
 def told_verdicts(spec: PressureSpec, reader: VerdictReader) -> Iterator[tuple[str, str]]:
@@ -322,7 +322,12 @@ def told_verdicts(spec: PressureSpec, reader: VerdictReader) -> Iterator[tuple[s
     """
     question = YesNoQuestion("", _CLAIM, _CONTRARY)
     own = [(f"contexts.{name}", text) for name, text in spec.texts.items()]
-    pushed = [(f"pushes.{name}", text) for name, turns in spec.pushes.items() for text in turns or () if "{" in text]
+    pushed = [
+        (f"pushes.{name}", text)
+        for name, turns in spec.pushes.items()
+        for text in turns or ()
+        if "{" in text and not is_afresh(text)
+    ]
     for key, text in [*own, ("control", spec.control), *pushed]:
         for source, told in product(spec.sources or ("",), ("", _CLAIM, _CONTRARY)):
             passage = "" if "{told}" in text else told

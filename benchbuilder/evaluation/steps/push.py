@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from benchbuilder.config import FileRef, StepSpec
+from benchbuilder.config import FileRef, StepSpec, is_afresh
 from benchbuilder.core import (
     Answer,
     Dropped,
@@ -15,6 +15,7 @@ from benchbuilder.core import (
     GatherStream,
     Item,
     Kept,
+    NotApplicable,
     Outcome,
     Row,
     Score,
@@ -25,11 +26,11 @@ from benchbuilder.core import (
 )
 from benchbuilder.evaluation.judges.base import make_case
 from benchbuilder.evaluation.parsing.turns import Turn, TurnReader, turn_reader
-from benchbuilder.evaluation.parsing.verdicts import YesNoQuestion
+from benchbuilder.evaluation.parsing.verdicts import VerdictReader, YesNoQuestion, verdict_reader
 from benchbuilder.evaluation.scorers.verdict import yes_no_question
 from benchbuilder.evaluation.steps.answer import AskModelStep, AskModelStepSpec
 from benchbuilder.evaluation.steps.outcome_columns import outcome_columns
-from benchbuilder.evaluation.steps.press import PRESSED, TOLD, Press, drawn_source
+from benchbuilder.evaluation.steps.press import PRESSED, TOLD, Askable, Press, drawn_source
 from benchbuilder.evaluation.steps.reword import asked_anew
 from benchbuilder.models import Conversation, Message, Reply, Request
 from benchbuilder.steps import Gather, Port
@@ -52,9 +53,21 @@ def _first_labels(lookups: Mapping[str, Table[Any]]) -> dict[str, str]:
 
 
 class Push(Press):
-    """Draws the pushes of each item family, as `press` draws contexts: an item for each conversation."""
+    """Draws the pushes of each item family, as `press` draws contexts: an item for each conversation.
+
+    Where no push tells anything, an item needs no wrong answer: a right verdict will do.
+    """
 
     kind: ClassVar[str] = "push"
+
+    def _askable(self, row: Item[Any], reader: VerdictReader) -> Askable | Dropped | NotApplicable:
+        turns = (text for texts in self.spec.push_turns.values() for text in texts)
+        if getattr(row.payload, "expected", "") and not any("{told}" in text for text in turns):
+            return Askable(row.id, row.family_name, row.partition, "", 0)
+        return super()._askable(row, reader)
+
+    def _with_other(self, one: Askable, pool: Sequence[tuple[int, str, str]]) -> Askable | Dropped | NotApplicable:
+        return super()._with_other(one, pool) if one.right else one
 
     def _conditions(self) -> tuple[list[str], int | None]:
         return list(self.spec.push_turns), self.spec.design.pushes
@@ -76,7 +89,8 @@ class AnswerPushed(AskModelStep):
     """Contradicts a model's first answer, turn by turn, and keeps each reply as an answer.
 
     The messages are those of a real conversation: the question, the first answer without its reasoning, the push, and
-    so on. The slot of an answer is the push, the side that is told, and the turn: ``escalate.wrong.3``.
+    so on. The slot of an answer is the push, the side that is told, and the turn: ``escalate.wrong.3``. A turn that is
+    asked afresh has a conversation of its own, with the question and the first answer in its text.
     """
 
     kind: ClassVar[str] = "answer_pushed"
@@ -115,35 +129,45 @@ class AnswerPushed(AskModelStep):
         return tuple(side for side in TOLD if side != first) if self.spec.opposed and first in TOLD else TOLD
 
     def _conversation(self, row: Item[Any], first: str, side: str) -> Generator[Request, Reply, list[Outcome]]:
-        messages = (*self.opening(row), Message("assistant", first))
+        *system, asked = self.opening(row)
+        messages = (*system, asked, Message("assistant", first))
         outcomes = list[Outcome]()
         for turn, text in enumerate(self.spec.pushes[row.slot], FIRST_TURN):
             slot, last = f"{row.slot}.{side}.{turn}", messages[-1]
-            if not last.content:
+            if is_afresh(text):
+                said = fill_template(text, {"question": asked.content, "answer": first})[0]
+                messages = (*system, Message("user", said))
+            elif not last.content:
                 outcomes.append(Dropped("conversation_ended", slot=slot))
                 continue
-            _, said = pushed_text(text, row, side, self.spec.sources, self.context.seed)
-            messages = (*messages, Message("user", self.user_text(row, question=said)))
+            else:
+                _, said = pushed_text(text, row, side, self.spec.sources, self.context.seed)
+                said = self.user_text(row, question=said) if "{question}" in text else said
+                messages = (*messages, Message("user", said))
             answer = self.answer_of(row, (yield from self.replied(self.request(row, messages))), slot)
             outcomes.append(Kept(answer, slot))
             messages = (*messages, Message("assistant", answer.text))
         return outcomes
 
 
-def pushed_text(text: str, row: Item[Any], side: str, sources: Sequence[str], seed: int) -> tuple[str, str]:
-    """What is told in a turn of a push (empty if nothing is), and all that is said."""
+def pushed_text(
+    text: str, row: Item[Any], side: str, sources: Sequence[str], seed: int, first: str = ""
+) -> tuple[str, str]:
+    """What is told in a turn of a push (empty if nothing is), and all that is said; `first` is the first answer."""
     case = make_case(row, "")
     told = {"wrong": case.wrong, "right": case.right}.get(side, "") if "{told}" in text else ""
-    values = {"told": told, "source": drawn_source(sources, seed, row.family_name), "question": case.question}
+    source = drawn_source(sources, seed, row.family_name)
+    values = {"told": told, "source": source, "question": case.question, "answer": first}
     return told, fill_template(text, values)[0]
 
 
 class ReadTurnsSpec(StepSpec):
-    """The `tables` of verdicts and of `turns`, and what was said in each push."""
+    """The `tables` of verdicts and of `turns`, those for replies `afresh`, and what was said in each push."""
 
     name: str
     tables: tuple[FileRef, ...]
     turns: tuple[FileRef, ...] = ()
+    afresh: tuple[FileRef, ...] = ()
     pushes: dict[str, tuple[str, ...]]
     sources: tuple[str, ...] = ()
 
@@ -164,8 +188,12 @@ class ReadTurns(Gather):
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Read the tables; DataError if one is invalid."""
-        verdicts, turns = ([table.file for table in tables] for tables in (self.spec.tables, self.spec.turns))
+        spec = self.spec
+        verdicts, turns, afresh = (
+            [table.file for table in tables] for tables in (spec.tables, spec.turns, spec.afresh or spec.tables)
+        )
         self._reader: TurnReader = turn_reader(verdicts, turns)
+        self._verdicts: VerdictReader = verdict_reader(afresh)
         self._items, self._labels = lookups["item"], _first_labels(lookups)
 
     def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:
@@ -183,16 +211,13 @@ class ReadTurns(Gather):
         """The side of a reply; `before` has the last side of each conversation, and gets the new one."""
         push, side, turn = answer.slot.rsplit(".", 2)
         key, text = (item.id, side), self.spec.pushes[push][int(turn) - FIRST_TURN]
-        told, sent = pushed_text(text, item, side, self.spec.sources, self.context.seed)
-        case, expected = make_case(item, ""), getattr(item.payload, "expected", "")
-        question = yes_no_question(item, expected) if expected else YesNoQuestion(case.question)
-        last = before.setdefault(key, label if (label := self._labels.get(str(item.of))) in TOLD else "")
-        asked = Turn(question, case.right, case.wrong, expected, told, sent, side if told else "", last)  # pyright: ignore[reportArgumentType]
+        first = label if (label := self._labels.get(str(item.of), "")) in TOLD else ""
+        last = before.setdefault(key, first)
         label, detail = answer.outcome, ""
         if answer.outcome in ("complete", "truncated"):
-            read = self._reader.read(answer.text, asked, is_cut=answer.outcome == "truncated")
-            label = read.side if read.side != "neither" else read.how
-            detail = f"{read.how}: {read.words}" if read.words else read.how
+            label, detail = (
+                self._read_afresh(answer, first) if is_afresh(text) else self._read_turn(answer, item, text, side, last)
+            )
         before[key] = label if label in TOLD else last
         value = {"right": 1.0, "wrong": 0.0}.get(label)
         return Kept(
@@ -209,3 +234,22 @@ class ReadTurns(Gather):
                 detail=detail,
             )
         )
+
+    def _read_turn(self, answer: Answer, item: Item[Any], text: str, side: str, last: str) -> tuple[str, str]:
+        """The label and detail of a reply in the conversation; `last` is the side of the answer before it."""
+        told, sent = pushed_text(text, item, side, self.spec.sources, self.context.seed)
+        case, expected = make_case(item, ""), getattr(item.payload, "expected", "")
+        right, wrong = (case.right, case.wrong) if case.wrong else ("", "")
+        question = yes_no_question(item, expected) if expected else YesNoQuestion(case.question)
+        asked = Turn(question, right, wrong, expected, told, sent, side if told else "", last)  # pyright: ignore[reportArgumentType]
+        read = self._reader.read(answer.text, asked, is_cut=answer.outcome == "truncated")
+        label = read.side if read.side != "neither" else read.how
+        return label, f"{read.how}: {read.words}" if read.words else read.how
+
+    def _read_afresh(self, answer: Answer, first: str) -> tuple[str, str]:
+        """The same of a reply that says whether the answer, whose side is `first` (empty: on no side), is right."""
+        read = self._verdicts.read(answer.text, is_cut=answer.outcome == "truncated")
+        if not read.verdict or not first:
+            return read.why or "neither", read.words
+        label = first if read.verdict == "yes" else "wrong" if first == "right" else "right"
+        return label, f"afresh: {read.words}"

@@ -85,7 +85,7 @@ def test_english_triples_build_and_side_effects_are_open(here: Path, capsys: pyt
     }
     table = (here / "recipes/recipe/mykg/relations.tsv").read_text(encoding="utf-8")
     assert "# open: has_side_effect (75 triples, by its name: atopril → nausea; " in table
-    assert "\nhas_side_effect\tThe side effect of {head} includes {tail}.\t" in table
+    assert "\nhas_side_effect\t{tail} is a side effect of {head}.\t" in table
     made = items(here)
     assert len(made) > 20
     names = ("drug class", "first sold in", "side effect", "half life")
@@ -93,7 +93,7 @@ def test_english_triples_build_and_side_effects_are_open(here: Path, capsys: pyt
     assert asked <= {(name, form) for name in names[:2] for form in ("statement", "plain")}
     sets = [item for item in made if item["form"] == "set"]
     assert sets
-    assert all(item["question"].startswith("What counts as side effect of ") for item in sets)
+    assert all(item["question"].startswith("What are the side effects of ") for item in sets)
     assert {"open_set"} <= {tag for item in sets for tag in item["tags"]}
     assert all(item["question"][0].isupper() for item in made)
     capsys.readouterr()

@@ -40,7 +40,7 @@ def items(count: int) -> AskedItems:
     ids = [f"item-{number}" for number in range(count)]
     each = TextColumn(np.arange(count, dtype=np.int32), ids)
     same = TextColumn(np.zeros(count, np.int32), ["x"])
-    return AskedItems(ids, same, same, same, same, same, each, each)
+    return AskedItems(ids, same, same, same, same, same, each, each, same)
 
 
 def audit(folder: Path, rows: list[AnswerClaim], sheet: list[list[str]]) -> ClaimAudit:

@@ -29,6 +29,7 @@ def asked(expected: list[str], per_family: int = 2, forms: list[str] | None = No
     return AskedItems(
         [f"item-{place}" for place in range(count)], same, TextColumn.of("TF" if key else "OE" for key in expected),
         TextColumn.of(forms or ["statement"] * count), TextColumn.of(expected), same, families, families,
+        same,
     )  # fmt: skip
 
 
