@@ -67,6 +67,8 @@ def test_an_export_without_claims_a_canary_or_known_privacy_is_refused(request_:
         return str(error.value)
 
     assert "nothing is asked under pressure" in refused(load_recipe([RECIPE[0]], environ={}))
+    snowball = load_recipe([RECIPE[0], "evaluation=[zh_claims,zh_snowball]"], environ={})
+    assert "only pushes are asked, and tasks have one turn" in refused(snowball)
     assert "set audit.canary" in refused(request_.loaded)
     for more in ({"judge": "some"}, {"pressure": False}):
         with pytest.raises(RecipeError, match="an export with --pressure"):

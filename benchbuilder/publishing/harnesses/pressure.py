@@ -49,6 +49,8 @@ def pressed_benchmark(
     problem = ""
     if not pressures:
         problem = "nothing is asked under pressure; choose settings: evaluation=[en_claims,en_pressure]"
+    elif not any(spec.texts for spec in pressures):
+        problem = "only pushes are asked, and tasks have one turn; choose contexts: evaluation=[en_claims,en_pressure]"
     elif not shared.version and loaded.whole.release.private:
         problem = "labels of this build are private in a release, and what is told is the label; export with --release"
     elif private and not without_private:
