@@ -186,21 +186,27 @@ def _emptiness_notes(report: BuildReport, recipe: Recipe) -> Iterator[str]:
             why = ", ".join(f"{reason} {n}" for _, outcome, reason, n in manifest.units if outcome == "dropped")
             say = f"no row of source {name!r} could be used" + (f" ({why})" if why else ": its files hold none")
             yield f"{say}; the ledger names file and line, and sources.{name} says how to read them"
+    yield from sources_without_items(report, recipe)
     for task, part in recipe.by_task().items():
         if part.items not in report.manifests:
             continue
-        yield from sources_without_items(report, part)
         if not report.manifests[part.items].rows:
             of = f" of the task {task}" if task else ""
             why = "`benchbuild why FILE:LINE` with the same arguments says what became of a line"
             yield f"there are no items{of}: {why}"
 
 
-def sources_without_items(report: BuildReport, part: Recipe) -> Iterator[str]:
-    """Which sources of facts gave rows and no item."""
-    items = report.manifests[part.items]
-    with_items = {partition for partition, outcome, _, n in items.counts if outcome == "kept" and n}
-    for name in part.sources:
+def sources_without_items(report: BuildReport, recipe: Recipe) -> Iterator[str]:
+    """Which sources of facts gave rows and no item of any task.
+
+    Nothing, if items are not parted by source: then nothing tells which one they are of.
+    """
+    steps = {part.items for part in recipe.by_task().values()} & report.manifests.keys()
+    counts = [line for step in steps for line in report.manifests[step].counts]
+    with_items = {partition for partition, outcome, _, n in counts if outcome == "kept" and n}
+    if not steps or not with_items <= set(recipe.sources):
+        return
+    for name in recipe.sources:
         manifest = report.manifests.get(name)
         if manifest is None or not manifest.rows or name in with_items or manifest.row not in _ASKED:
             continue

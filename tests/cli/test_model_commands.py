@@ -65,6 +65,20 @@ def test_prompts_are_listed_with_their_steps(empty: Path, capsys: Capture) -> No
 
 
 @pytest.mark.push
+def test_prompts_of_an_evaluation_are_listed_and_put_by_no_step(empty: Path, capsys: Capture) -> None:
+    asked = [*BARE, "evaluation=[zh_claims,zh_prompted]"]
+    assert main(["prompt", "ls", *asked]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    judge = "evaluation.judges.prompted_interpretability"
+    assert ["zh/judge_interpretability.j2", judge, "prompt"] in lines
+    assert not (empty / "builds").exists()
+    assert main(["prompt", "show", "judge_interpretability", *asked]) == 2
+    said = capsys.readouterr().err
+    assert "zh/judge_interpretability.j2 is put to no row of a step" in said
+    assert f"benchbuild show {judge}.prompt names the file" in said
+
+
+@pytest.mark.push
 @pytest.mark.parametrize("name", ["qa2d", "zh/qa2d.j2", "qa2d.j2", "state_choice"])
 def test_a_prompt_is_shown_without_a_model_and_without_a_build(empty: Path, name: str, capsys: Capture) -> None:
     assert main(["prompt", "show", name, *BARE, "--row", "care_mi/sample/mlecqa/Clinic_dev.json:1"]) == 0

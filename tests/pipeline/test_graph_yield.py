@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -94,7 +94,15 @@ def test_a_source_of_facts_that_gave_rows_and_no_item_is_named():
         "items": manifest("items", "annotate", ("exam", "kept", "", 1)),
     }  # fmt: skip
     report = BuildReport(folder=Path(), manifests=manifests)
-    part = cast(Any, SimpleNamespace(items="items", sources=["kg", "exam", "book", "words", "none"]))
-    assert list(sources_without_items(report, part)) == [
+    sources = ["kg", "exam", "book", "words", "none"]
+
+    def recipe(*items: str) -> Any:
+        return SimpleNamespace(sources=sources, by_task=lambda: {name: SimpleNamespace(items=name) for name in items})
+
+    assert list(sources_without_items(report, recipe("items"))) == [
         "warning: no item came of the 5 rows of source 'kg': topic off_topic 4, state unknown_relation 1"
     ]
+    manifests["other"] = manifest("other", "annotate", ("kg", "kept", "", 2))
+    assert not list(sources_without_items(report, recipe("items", "other"))), "another task has items of it"
+    manifests["chats"] = manifest("chats", "annotate", ("chat", "kept", "", 2))
+    assert not list(sources_without_items(report, recipe("items", "chats"))), "items are not parted by source"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -18,7 +18,7 @@ from benchbuilder.steps import Writer
 
 @dataclass(frozen=True, slots=True)
 class PromptUse:
-    """A prompt file that a step uses: `field` of the step's spec names it."""
+    """A prompt file that a step uses, or an evaluation: `field` of its spec names it."""
 
     step: str
     field: str
@@ -38,13 +38,28 @@ class PromptUse:
 
 
 def prompt_uses(recipe: Recipe) -> list[PromptUse]:
-    """Every prompt file that a step of `recipe` names."""
-    return [
-        PromptUse(step, field, value.path, spec)
-        for step, spec in recipe.steps.items()
-        for field in type(spec).model_fields
-        if isinstance(value := getattr(spec, field), PromptRef) and not isinstance(value, PairsRef)
-    ]
+    """Every prompt file that a step of `recipe` names, and after them those of its evaluations."""
+    return [*_named_in(recipe.steps), *_named_in(_evaluated(recipe))]
+
+
+def _named_in(specs: Mapping[str, Any]) -> Iterator[PromptUse]:
+    for name, spec in specs.items():
+        for field in type(spec).model_fields:
+            value = getattr(spec, field)
+            if isinstance(value, PromptRef) and not isinstance(value, PairsRef):
+                yield PromptUse(name, field, value.path, spec)
+
+
+def _evaluated(recipe: Recipe) -> dict[str, Any]:
+    """The evaluation of each task, its scorers and judges, by their keys in the recipe."""
+    found: dict[str, Any] = {}
+    for task, part in recipe.by_task().items():
+        if (spec := part.evaluation) is not None:
+            key = f"tasks.{task}.evaluation" if task else "evaluation"
+            found[key] = spec
+            found |= {f"{key}.scorers.{name}": scorer for name, scorer in spec.scorers.items()}
+            found |= {f"{key}.judges.{name}": judge for name, judge in spec.judges.items()}
+    return found
 
 
 def steps_named(recipe: Recipe, name: str) -> list[str]:
@@ -53,10 +68,16 @@ def steps_named(recipe: Recipe, name: str) -> list[str]:
     Raises:
         RecipeError: There is no such step.
     """
-    uses = prompt_uses(recipe)
+    every = prompt_uses(recipe)
+    uses = [use for use in every if use.step in recipe.steps]
     steps = [use.step for use in uses if use.step == name] or [use.step for use in uses if use.matches(name)]
     if steps:
         return list(dict.fromkeys(steps))
+    if asked := next((use for use in every if use.matches(name)), None):
+        raise RecipeError([Problem(
+            f"{asked.path} is put to no row of a step: `evaluate` and `judge` use it", where=f"command line: {name}",
+            hint=f"benchbuild show {asked.step}.{asked.field} names the file",
+        )])  # fmt: skip
     known = sorted({PurePosixPath(use.path).stem for use in uses} | {use.step for use in uses})
     message = "no step has this prompt" if name not in recipe.steps else "this step has no prompt"
     hint = did_you_mean(name, known) or "benchbuild prompt ls shows them with their steps"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from benchbuilder.cli.dispatch import main
+from benchbuilder.config import load_recipe
 from benchbuilder.evaluation.parsing.verdicts import YesNoQuestion, verdict_reader
 
 import benchbuilder_cmhe
@@ -83,8 +84,21 @@ def test_the_published_way_is_there_with_a_model_of_its_own(own_build: Path, cap
     words = ["check", *WORDS, "variant=reference"]
     assert main(words) != 0
     assert "the strategy `model` needs a model" in capsys.readouterr().err
+    card = load_recipe([*WORDS, "variant=reference"]).recipe.card
+    assert not any("exchange" in text for text in (*card.limitations, *card.deviations)), "nothing is exchanged there"
     model = "steps.hd_altered.model"
     assert main([*words, f"model@{model}=openai", f"{model}.name=x", f"{model}.base_url=http://127.0.0.1:9/v1"]) == 0
+
+
+def test_the_prompts_of_all_tasks_are_listed(own_build: Path, capsys: Any) -> None:
+    assert main(["prompt", "ls", *WORDS]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["zh/cmhe_hd.j2", "tasks.hd.evaluation", "prompt"] in lines
+    assert ["zh/cmhe_dd_extract.j2", "tasks.dd.evaluation.scorers.icd10", "prompt"] in lines
+    assert main(["prompt", "show", "cmhe_hd", *WORDS]) == 2
+    said = capsys.readouterr().err
+    assert "zh/cmhe_hd.j2 is put to no row of a step" in said
+    assert "benchbuild show tasks.hd.evaluation.prompt names the file" in said
 
 
 def test_the_audit_finds_no_leak_and_no_contradiction(own_build: Path, capsys: Any) -> None:
