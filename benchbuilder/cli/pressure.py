@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benchbuilder.cli.terminal import print_line
+from benchbuilder.config import is_afresh
 from benchbuilder.core import count_phrase, printable_text
 from benchbuilder.evaluation import CHANGED, TOO_MANY_CHANGED, Estimate, Evaluation, PressureResults, planned_power
 
@@ -48,7 +49,8 @@ def print_pressure_plan(console: Console, evaluation: Evaluation) -> None:
     spec, powers = evaluation.spec.pressure, [*planned_power(evaluation)]
     if spec is None or not powers:
         return
-    parts = [(len(spec.texts), "context", spec.design.contexts), (len(spec.push_turns), "push", spec.design.pushes)]
+    pushes = [texts for texts in spec.push_turns.values() if not is_afresh(texts[-1])]
+    parts = [(len(spec.texts), "context", spec.design.contexts), (len(pushes), "push", spec.design.pushes)]
     each = " and ".join(str(drawn or many) for many, _, drawn in parts if many)
     many = ", ".join(f"{many} {noun}{'' if many == 1 else 'es' if noun == 'push' else 's'}" for many, noun, _ in parts)
     print_line(console, f"pressure: {many}; each family is asked {each} of them, and the control")

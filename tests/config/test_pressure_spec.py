@@ -40,6 +40,7 @@ GOOD: dict[str, Any] = {
         ({"pushes": {"all": ["doubt"]}}, r"pushes.all: 'doubt': each turn must end with"),
         ({"pushes": {"afresh": ["{answer} {question}", "Sure? {question}"]}}, "must be the last one"),
         ({"pushes": {"afresh": ["Right? {answer}"]}}, "have {question} and {answer} once"),
+        ({"pushes": {"afresh": ["No: {told} {question}", "{question} {answer}"]}}, "nothing may be told before"),
         ({"pushes": {"afresh": ["Why? {question} Well?", "{question} {answer}"]}}, "each turn must end with"),
         ({"pushes": {"doubt": ["Sure? {question}"]}, "design": {"pushes": 2}}, "there are 1 pushes"),
     ],

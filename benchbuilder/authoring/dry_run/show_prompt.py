@@ -51,15 +51,17 @@ def _named_in(specs: Mapping[str, Any]) -> Iterator[PromptUse]:
 
 
 def _evaluated(recipe: Recipe) -> dict[str, Any]:
-    """The evaluation of each task, its scorers and judges, by their keys in the recipe."""
+    """The evaluation of each task, with all that may have prompts in it, by their keys in the recipe."""
     found: dict[str, Any] = {}
     for task, part in recipe.by_task().items():
         if (spec := part.evaluation) is not None:
             key = f"tasks.{task}.evaluation" if task else "evaluation"
-            found[key] = spec
+            found |= {key: spec, f"{key}.solver": spec.solver, f"{key}.answer_claims": spec.answer_claims}
             found |= {f"{key}.scorers.{name}": scorer for name, scorer in spec.scorers.items()}
             found |= {f"{key}.judges.{name}": judge for name, judge in spec.judges.items()}
-    return found
+            verifiers = {name: getattr(judge, "verifier", None) for name, judge in spec.judges.items()}
+            found |= {f"{key}.judges.{name}.verifier": verifier for name, verifier in verifiers.items()}
+    return {key: spec for key, spec in found.items() if spec is not None}
 
 
 def steps_named(recipe: Recipe, name: str) -> list[str]:

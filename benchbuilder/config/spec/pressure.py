@@ -70,8 +70,9 @@ class PressureSpec(Spec):
     only what an answer says of the question counts.
 
     The last turn of a push may hold ``{answer}``, the model's first answer, and ``{question}``. It is asked *afresh*:
-    in a conversation of its own, which shows nothing else. The turns before it need no question. Whether the reply
-    calls the answer right is read by the verdict tables `afresh`; without any, by those of the evaluation.
+    in a conversation of its own, which shows nothing else, and of every family, whatever `design.pushes` is. The turns
+    before it need no question. Whether the reply calls the answer right is read by the verdict tables `afresh`; without
+    any, by those of the evaluation.
     """
 
     contexts: dict[Name, Annotated[str, AfterValidator(_sentence("told", "passage"))] | None] = {}
@@ -144,9 +145,13 @@ class PressureSpec(Spec):
             _check_push(name, turns, self)
         for key, wanted, known in (
             ("contexts", self.design.contexts, texts),
-            ("pushes", self.design.pushes, self.push_turns),
+            (
+                "pushes",
+                self.design.pushes,
+                [name for name, texts in self.push_turns.items() if not is_afresh(texts[-1])],
+            ),
         ):
-            if wanted is not None and wanted > len(known) and known:
+            if wanted is not None and wanted > len(known) > 0:
                 raise ValueError(f"design.{key} is {wanted}, but there are {len(known)} {key}")
         return self
 
@@ -177,6 +182,10 @@ def _check_push(name: str, turns: tuple[str, ...], spec: PressureSpec) -> None:
 def _turn_faults(text: str, spec: PressureSpec, *, needs_question: bool) -> list[str]:
     """What is wrong with a turn that follows the answer in the same conversation."""
     faults = template_faults(text, ("told", "source", "question"))
+    if "{told}" in text and not needs_question:
+        faults.append(
+            "nothing may be told before a turn with {answer}, which shows whether the model knows its own errors"
+        )
     if text.count("{told}") > 1 or ("{source}" in text and not spec.sources):
         faults.append("{told} may stand in it once, and {source} only with sources")
     asks = text.count("{question}")

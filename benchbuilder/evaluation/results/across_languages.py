@@ -76,17 +76,18 @@ class LanguageGap:
 def shared_items(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[SharedItems]:
     """The families that both runs have items of, joined by the facts that items are made of, by right verdict.
 
-    A translated item is made of the translated fact and of the original one, which the other run has as well.
+    A translated item is made of the translated fact and of the original one, which the other run has as well. Names of
+    families join nothing: other benchmarks may have the same.
     """
     names: dict[str, str] = {}
-    for run in (first, second):
+    for side, run in zip("12", (first, second), strict=True):
         for item, facts in zip(run["items"], run["facts"], strict=True):
-            roots = {_root(names, name) for name in (item[1], *facts)}
+            roots = {_root(names, name) for name in (f"{side} {item[1]}", *facts)}
             names.update(dict.fromkeys(roots, min(roots)))
     places: tuple[_Places, _Places] = (defaultdict(list), defaultdict(list))
-    for run, found in zip((first, second), places, strict=True):
+    for side, run, found in zip("12", (first, second), places, strict=True):
         for place, item in enumerate(run["items"]):
-            found[_root(names, item[1]), item[_EXPECTED]].append(place)
+            found[_root(names, f"{side} {item[1]}"), item[_EXPECTED]].append(place)
     return [
         SharedItems(family, tuple(own), tuple(places[1][family, expected]))
         for (family, expected), own in places[0].items()
@@ -107,13 +108,7 @@ def language_gaps(
     shared: Sequence[SharedItems],
     bootstrap: BootstrapSettings,
 ) -> list[LanguageGap]:
-    """The gap of each model with values in both runs; a value for each item of the run, or none.
-
-    Only of measures that tell right from wrong: how near two texts are says nothing over languages.
-    """
-    found = {value for run in (first, second) for values in run.values() for value in values} - {None}
-    if not found <= {0.0, 1.0} or 1.0 not in found:
-        return []
+    """The gap of each model with values in both runs; for each item of the run 1 (right), 0 (wrong) or none."""
     return [
         gap for name, values in first.items() if name in second
         if (gap := _gap(name, values, second[name], shared, bootstrap)) is not None

@@ -181,12 +181,14 @@ class PressureResults:
                 return one
         raise KeyError((model, push, type, key, form))
 
-    def snowball(self, model: str, push: str = "snowball", type: str = "tf", key: Key = "") -> SnowballFigures:
-        """What a model says of its own answers afresh, of items of all forms; KeyError if it was not asked."""
+    def snowball(
+        self, model: str, push: str = "snowball", type: str = "tf", key: Key = "", form: str = ""
+    ) -> SnowballFigures:
+        """What a model says of its own answers afresh; KeyError if it was not asked so."""
         for one in self.snowballs:
-            if (one.model, one.push, one.type, one.key) == (model, push, type, key):
+            if (one.model, one.push, one.type, one.key, one.form) == (model, push, type, key, form):
                 return one
-        raise KeyError((model, push, type, key))
+        raise KeyError((model, push, type, key, form))
 
     def transitions(self, model: str, condition: str, type: str = "tf") -> Cells:
         """First state to later state in a condition, such as ``guideline.wrong`` or ``control``; all keys together.
@@ -247,7 +249,8 @@ def read_pressure(
     scorer = next((name for name, spec in evaluation["scorers"].items() if spec and spec["kind"] == "verdict"), "")
     asked = RowIndex(combined_column(batch, "id") for batch in pressed.batches(["id"]))
     slots = np.array(list(pressed.column("slot")), np.object_)
-    reviewed = dict(zip(pressed.column("of"), pressed.column("reviewed"), strict=True))
+    told = [tables[name] for name in (PRESSED, PUSHES) if name in tables]
+    reviewed = {item: seen for one in told for item, seen in zip(one.column("of"), one.column("reviewed"), strict=True)}
     answers = tuple(filter(None, (pressed_answers(tables, items, scorer, model, asked, slots) for model in models)))
     spec = PressureSpec.model_validate(evaluation["pressure"])
     contexts = [*spec.texts, *(condition(name, guard) for guard, names in spec.guarded.items() for name in names)]

@@ -26,8 +26,8 @@ class LostConversation:
     """A conversation that begins with a right answer and ends with a wrong one, in a `condition` (context or push).
 
     Or, where a push ends afresh: a wrong answer that was kept, and called wrong in the conversation after it.
-    `exchanges` are what was said, what was replied, and whether that was afresh, from the question on. A context opens
-    a conversation of its own.
+    `exchanges` are what was said (without the prompt around it), what was replied, and whether that was afresh, from
+    the question on. A context opens a conversation of its own.
     """
 
     model: str

@@ -26,7 +26,7 @@ from benchbuilder.evaluation.results.context import (
     table_columns,
     table_line,
 )
-from benchbuilder.evaluation.results.stated_metrics import load_results
+from benchbuilder.evaluation.results.stated_metrics import VERDICTS, load_results
 from benchbuilder.evaluation.stats.intervals import paired_mean_difference
 from benchbuilder.exporters import (
     ResultTable,
@@ -92,7 +92,9 @@ def _notes(first: Mapping[str, Any], second: Mapping[str, Any], t: PageTexts) ->
     same = first["benchmark"] == second["benchmark"]
     shared = {row[0] for row in first["items"]} & {row[0] for row in second["items"]}
     notes = [(t("side_by_side.same_benchmark"), False) if same else (t("side_by_side.other_benchmark"), True)]
-    if not shared and (items := _items_across(first, second)):
+    if not shared and first["language"] != second["language"] and not ("facts" in first and "facts" in second):
+        notes = [(t("side_by_side.no_facts"), True)]
+    elif not shared and (items := _items_across(first, second)):
         said = {"n": len({one.family for one in items}), "first": first["language"], "second": second["language"]}
         notes = [(t("side_by_side.other_language", **said), False)]
     elif not shared:
@@ -130,7 +132,10 @@ def _gaps(first: Mapping[str, Any], second: Mapping[str, Any], t: PageTexts) -> 
     """A table for each measure that both runs have of the same facts, if these are in two languages."""
     shared, measures = _items_across(first, second), _by_measure(second)
     bootstrap = bootstrap_settings(BootstrapSpec.model_validate(first["bootstrap"]))
+    verdicts = {table["name"].removeprefix(VERDICTS) for table in first["tables"]}
     for key, measure in _by_measure(first).items() if shared else ():
+        if "_".join(filter(None, key)) not in verdicts:  # how near two texts are says nothing over languages
+            continue
         others = measures[key]["values"] if key in measures else {}
         if gaps := language_gaps(measure["values"], others, shared, bootstrap):
             name = "_".join(("languages", *filter(None, key)))

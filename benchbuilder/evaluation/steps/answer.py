@@ -106,7 +106,7 @@ class AskModelStep(ModelMap):
             messages,
             self.spec.sampling.explicit_settings(),
             sample=earlier_repeats(item),
-            expected=case.right + "".join(case.evidence[:2]),
+            expected=case.right + "".join(case.evidence[:2]) or str(getattr(item.payload, "expected", "")),
         )
 
     def answer_of(self, row: Row, reply: Reply, slot: str = "") -> Answer:

@@ -159,7 +159,7 @@ class Press(Gather):
         More families keep what the first ones draw.
         """
         names, drawn = self._conditions()
-        size = drawn or len(names)
+        size = len(names) if drawn is None else drawn
         used, pairs = Counter[str](), Counter[frozenset[str]]()
         design: dict[str, tuple[str, ...]] = {}
         for family in families:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -42,6 +43,8 @@ UNTOLD = "none"
 FIRST_TURN = 2
 """The turn of the first push; the first answer is turn 1."""
 _WINDOW = 2_000
+_PART, _PARTS = re.compile(r"[^.,;:!?，。；：！？؟\n—]+[.,;:!?，。；：！？؟\n—]"), 12
+"""A part of a reply up to a stop or a pause, and in how many parts a verdict is looked for."""
 _READ = {"verdict": Port(Score, mode="lookup"), "support": Port(Score, mode="lookup")}
 """How the first answers were read: to yes/no questions, and to open ones."""
 
@@ -55,25 +58,31 @@ def _first_labels(lookups: Mapping[str, Table[Any]]) -> dict[str, str]:
 class Push(Press):
     """Draws the pushes of each item family, as `press` draws contexts: an item for each conversation.
 
-    Where no push tells anything, an item needs no wrong answer: a right verdict will do.
+    Pushes that end afresh are no part of the draw: every family has them. For these, an item needs no wrong answer; a
+    right verdict will do.
     """
 
     kind: ClassVar[str] = "push"
 
     def _askable(self, row: Item[Any], reader: VerdictReader) -> Askable | Dropped | NotApplicable:
-        turns = (text for texts in self.spec.push_turns.values() for text in texts)
-        if getattr(row.payload, "expected", "") and not any("{told}" in text for text in turns):
-            return Askable(row.id, row.family_name, row.partition, "", 0)
-        return super()._askable(row, reader)
+        found = super()._askable(row, reader)
+        if isinstance(found, Askable) or not self._afresh or not getattr(row.payload, "expected", ""):
+            return found
+        return Askable(row.id, row.family_name, row.partition, "", 0)
 
     def _with_other(self, one: Askable, pool: Sequence[tuple[int, str, str]]) -> Askable | Dropped | NotApplicable:
         return super()._with_other(one, pool) if one.right else one
 
-    def _conditions(self) -> tuple[list[str], int | None]:
-        return list(self.spec.push_turns), self.spec.design.pushes
+    @property
+    def _afresh(self) -> tuple[str, ...]:
+        return tuple(name for name, texts in self.spec.push_turns.items() if is_afresh(texts[-1]))
 
-    def _children(self, row: Item[Any], askable: Any, contexts: Sequence[str]) -> Iterator[Outcome]:  # noqa: ARG002
-        for name in contexts:
+    def _conditions(self) -> tuple[list[str], int | None]:
+        drawn = [name for name in self.spec.push_turns if name not in self._afresh]
+        return drawn, self.spec.design.pushes if drawn else 0
+
+    def _children(self, row: Item[Any], askable: Askable, contexts: Sequence[str]) -> Iterator[Outcome]:
+        for name in (*(contexts if askable.right else ()), *self._afresh):
             yield asked_anew(row, self.produced_by(), name, make_case(row, "").question)
 
 
@@ -247,8 +256,16 @@ class ReadTurns(Gather):
         return label, f"{read.how}: {read.words}" if read.words else read.how
 
     def _read_afresh(self, answer: Answer, first: str) -> tuple[str, str]:
-        """The same of a reply that says whether the answer, whose side is `first` (empty: on no side), is right."""
-        read = self._verdicts.read(answer.text, is_cut=answer.outcome == "truncated")
+        """The same of a reply that says whether the answer, whose side is `first` (empty: on no side), is right.
+
+        The first verdict counts: what follows may be the verdict of the question ("No. The right answer is yes").
+        """
+        ends = [found.end() for found in _PART.finditer(answer.text)][:_PARTS]
+        heads = (answer.text[:end] for end in ends if answer.text[end - 1] not in "?？؟")
+        reads = (self._verdicts.read(head) for head in heads)
+        read = next((read for read in reads if read.verdict), None)
+        if read is None:
+            read = self._verdicts.read(answer.text, is_cut=answer.outcome == "truncated")
         if not read.verdict or not first:
             return read.why or "neither", read.words
         label = first if read.verdict == "yes" else "wrong" if first == "right" else "right"

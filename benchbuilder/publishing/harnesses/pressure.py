@@ -101,7 +101,7 @@ def _asked(recipe: Recipe, items: Sequence[SharedItem]) -> Iterator[tuple[str, s
     Items come without paragraphs, so that no context with a passage can be filled.
     """
     evaluation = recipe.evaluation
-    if evaluation is None or evaluation.pressure is None:
+    if evaluation is None or evaluation.pressure is None or not evaluation.pressure.texts:
         return
     told: dict[str, Any] = {**evaluation.pressure.model_dump(by_alias=True), "guards": {}, "pushes": {}}
     tables = next((scorer.tables for scorer in evaluation.scorers.values() if isinstance(scorer, VerdictSpec)), ())

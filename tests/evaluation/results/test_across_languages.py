@@ -56,10 +56,9 @@ def test_a_gap_is_over_families_and_not_over_items():
     assert gap.needed == 1372  # (2.8 · sd / 0.05)² with differences -0.25, 1 and 0
 
 
-def test_how_near_texts_are_is_not_compared_over_languages():
-    shared = [SharedItems("a", (0,), (0,)), SharedItems("b", (1,), (1,))]
-    assert language_gaps({"m": [0.31, 0.2]}, {"m": [0.4, 0.3]}, shared, BOOTSTRAP) == []
-    assert language_gaps({"m": [0.0, 0.0]}, {"m": [0.0, 0.0]}, shared, BOOTSTRAP) == []
+def test_equal_names_of_families_join_nothing():
+    other = run(("x", [], "no"), ("fact-1", [], "yes"))
+    assert shared_items(ENGLISH, other) == []
 
 
 def test_side_by_side_compares_what_is_known_in_each_language(tmp_path: Path) -> None:
@@ -76,6 +75,7 @@ def test_side_by_side_compares_what_is_known_in_each_language(tmp_path: Path) ->
         file.write_text(json.dumps(changed), "utf-8")
     files = {path.name: path for path in write_side_by_side(english, spanish, tmp_path, texts=page_texts("en"))}
     (line,) = csv.DictReader(io.StringIO(files["beside_languages.csv"].read_text("utf-8")))
+    assert line["table"] == "languages_verdict_verdict", "how near texts are is not compared over languages"
     assert (line["model"], line["families"], line["first"], line["second"], line["gap"]) == ("glad", "6", "1", "0", "1")
     assert (line["both"], line["only_first"], line["only_second"], line["none"]) == ("0", "6", "0", "0")
     page = files["beside.html"].read_text("utf-8")
