@@ -75,8 +75,10 @@ def _planned(words: tuple[str, ...], folder: Path, _stamp: tuple[int, ...]) -> t
 def _drafts(folder: Path) -> Iterator[StepProgress]:
     """The steps of which shards are written, and that are not committed yet."""
     for draft in (folder / "store" / "steps").glob(f"*/*{_DRAFT}"):
-        made, shards = 0, 0
-        for receipt in draft.glob("shard-*.json"):
+        made, shards, receipts = 0, 0, list[Path]()
+        with suppress(OSError):  # a step that is committed meanwhile takes its draft away
+            receipts += draft.glob("shard-*.json")
+        for receipt in receipts:
             with suppress(OSError, BenchbuilderError):
                 made += count_rows(draft / receipt.name.replace("shard-", "outcomes-").replace(".json", ".parquet"))
                 shards += 1
