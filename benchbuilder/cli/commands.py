@@ -43,7 +43,7 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
         (words("PART or key=value", "a part to show in full, as in steps.NAME or retriever.top_k; recipe=NAME and any "
                "override"),
          flag("--all", "show the whole recipe with the origin of every value"),
-         option("--find", "TEXT", "show where this text stands, for instance words of a question"),
+         option("--find", "TEXT", "show where this text or number stands, for instance words of a question"),
          flag("--plain", "leave out the origins, as in the recipe.yaml of a build: of the whole recipe, or of PART")),
     ),
     "plan": Command(

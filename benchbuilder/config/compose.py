@@ -159,9 +159,9 @@ def _override_fault(override: Override, text: str, index: RecipeIndex) -> Compos
     key = override.key_or_group
     if text.endswith("=") and not override.is_delete():
         return CompositionFault("empty", text, key)
-    if override.is_sweep_override():
+    value: Any = None if override.is_sweep_override() else override.value()
+    if override.is_sweep_override() or (key == "variant" and isinstance(value, list)):  # a recipe has one variant
         return CompositionFault("several_values", text, key)
-    value: Any = override.value()
     names: tuple[str, ...] = ()
     if not _sets_key(override, index):
         if not isinstance(value, str | list) and not (key == "variant" and value is None) and not override.is_delete():

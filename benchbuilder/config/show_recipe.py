@@ -72,7 +72,7 @@ def render_parts(loaded: LoadedRecipe, names: Sequence[str], *, plain: bool) -> 
 
 
 def find_text(loaded: LoadedRecipe, text: str) -> str:
-    """The places where `text` was written: settings, and lines of the files that steps name.
+    """The places where `text` was written: texts that hold it, numbers that are it, and lines of files of steps.
 
     A setting that refers to another is no place of its own.
 
@@ -82,7 +82,8 @@ def find_text(loaded: LoadedRecipe, text: str) -> str:
     origins, lines = loaded.origins, list[_Line]()
     for key, value in leaves_of(recipe_data(loaded.recipe, runtime_options=True), ()):
         setting = origins.setting_of(key)
-        if isinstance(value, str) and text in value and setting not in origins.links:
+        found = text in value if isinstance(value, str) else text == str(value)
+        if found and setting not in origins.links:
             lines.append((f"{dotted_key(key)}: {excerpt_of(value, COLUMN)}", origins.explain(key)))
     for file, key in {ref.file: key for key, ref in reversed(loaded.files) if key.startswith("steps.")}.items():
         for number, line in enumerate(read_given_text(file).splitlines(), 1) if file.is_file() else ():

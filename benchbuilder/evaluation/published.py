@@ -60,11 +60,12 @@ class PublishedTable(Spec):
     """The figures of one aspect or metric. `label` is the table's own name, `sources` are its columns.
 
     A column is a source, or ``all`` for the figures over all; of a metric with several figures it is ``SOURCE:FIGURE``
-    (``all:f1``).
+    (``all:f1``). `sizes` are the numbers of items behind the columns, where the paper says them.
     """
 
     label: str
     sources: tuple[str, ...]
+    sizes: tuple[Annotated[int, Field(ge=1)] | None, ...] = ()
     rows: dict[str, PublishedRow]
 
     @model_validator(mode="after")
@@ -72,6 +73,8 @@ class PublishedTable(Spec):
         for name, row in self.rows.items():
             if len(row.cells) != len(self.sources):
                 raise ValueError(f"{name}: {len(row.cells)} cells for {len(self.sources)} sources")
+        if self.sizes and len(self.sizes) != len(self.sources):
+            raise ValueError(f"{len(self.sizes)} sizes for {len(self.sources)} sources")
         return self
 
 

@@ -55,6 +55,7 @@ class SwapTriple(Gather):
     """
 
     kind = "swap_triple"
+    version = 2
     spec_class = SwapTripleSpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Statement),

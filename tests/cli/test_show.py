@@ -131,6 +131,8 @@ def test_a_wording_is_found_at_one_place_and_in_the_files_of_steps(garden: Any, 
     ]
     assert "{{ head }} {{ relation }} {{ tail }}." in (text := shown("--find", "relation }}", "recipe=garden"))
     assert text.endswith("# prompts/en/state.j2:1\n")
+    (line,) = shown("--find", "3", "recipe=garden", "retriever.top_k=3").splitlines()
+    assert line.startswith("retriever.top_k: 3 ")
 
 
 def test_the_wording_of_the_true_false_question_stands_where_show_says(

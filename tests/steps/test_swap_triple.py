@@ -372,9 +372,9 @@ def sides(pairs):
     return found
 
 
-def swapped_pairs(step, state, facts):
+def swapped_pairs(step, state, facts, known=()):
     """Polarity, concept and answer of every statement of a family."""
-    outcomes, _ = run(step, state(facts), facts)
+    outcomes, _ = run(step, state(facts), facts, known)
     heads = {fact.id: fact.payload for fact in facts}
     for outcome in outcomes.values():
         if isinstance(outcome, Kept):
@@ -423,6 +423,22 @@ def test_every_end_is_as_often_true_as_false(tmp_path, state):
         counts = Counter((pair[0], pair[end]) for pair in pairs)
         assert all(counts["true", name] == counts["false", name] for _, name in counts)
     assert len(pairs) > 100
+
+
+def test_how_popular_both_ends_are_does_not_tell_the_truth(tmp_path, state):
+    """Half of the concepts have many triples, and so have their answers; nothing bars a pair."""
+    letters = iter(chr(0x4E00 + n) for n in range(900))
+    edges = [(next(letters), "治", next(letters)) for _ in range(40)]
+    facts = facts_of(*edges)
+    popular = {end for concept, _, answer in edges[:20] for end in (concept, answer)}
+    known = facts_of(*((end, "因", next(letters)) for end in sorted(popular) for _ in range(3)))
+
+    for partner in ("far", "any", "near"):
+        pairs = Counter(
+            (polarity, concept in popular, answer in popular)
+            for polarity, concept, answer in swapped_pairs(made(tmp_path, partner=partner), state, facts, known)
+        )
+        assert pairs == dict.fromkeys([(p, end, end) for p in ("true", "false") for end in (True, False)], 20)
 
 
 # --- properties -------------------------------------------------------------------------------------------------------
@@ -497,7 +513,7 @@ def test_a_swapped_statement_is_what_its_fact_and_the_partner_say(tmp_path, stat
     outcomes, _ = run(made(tmp_path), [one, two], facts)
     row = outcomes[one.text].row
     assert row == Statement.child(
-        one, two, produced_by=ProducedBy(rule="swap_triple/far"), polarity="false", text="甲乙治庚辛。",
+        one, two, produced_by=ProducedBy(rule="swap_triple/far", version="2"), polarity="false", text="甲乙治庚辛。",
         joined="replacement", answer=Span(start=3, end=5), context="某书。", fact=one.fact,
         family=content_id("family", sorted((one.fact, two.fact)), ""), checks=row.checks,
     )  # fmt: skip

@@ -49,6 +49,9 @@ def choice_layout(cells: Cells, *, several: bool) -> Layout:
     if (columns := _right_beside_wrong(cells)) is not None:
         return Layout({**columns, "question": _question(cells, columns["options"], columns["answer"])})
     fits = [(options, keys) for options in _option_groups(cells) if (keys := _key_columns(cells, options))]
+    if len(fits) > 1:  # any long list has a first and a second element; few hold the answer, or bear the key's letters
+        named = [fit for fit in fits if fit[0].labels is not None or any("text" in found for found in fit[1].values())]
+        fits = named or fits
     if len(fits) != 1:
         found = " or ".join(str(options.columns) for options, _ in fits)
         raise UnclearLayoutError(f"the options: {found or 'no column fits'}")

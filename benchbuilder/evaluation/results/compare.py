@@ -254,7 +254,9 @@ def correlation_table(frame: ResultsFrame, aspect_pairs: Sequence[AspectPair]) -
     lines: list[TableLine] = []
     for pair in aspect_pairs:
         labels = {"first": frame.aspect_label(pair.first.aspect), "second": frame.aspect_label(pair.second.aspect)}
-        title = frame.with_scorers(t("results.together", **labels), pair.first, pair.second)
+        title = frame.with_form(
+            frame.with_scorers(t("results.together", **labels), pair.first, pair.second), pair.first
+        )
         sides = (np.array([getattr(point, side) for point in pair.models]) for side in ("first", "second"))
         of_models = AnswerPoints(np.arange(len(pair.models), dtype=np.int32), *sides)
         for level, points in (("answer", pair.answers), ("model", of_models)):

@@ -116,10 +116,12 @@ def published_lines(
     for name, row in table.rows.items():
         known = dict(zip(table.sources, row.cells, strict=True))
         count = row.items or published.items
+        sizes = {} if row.items else dict(zip(table.sources, table.sizes, strict=False))
+        sizes.setdefault(ALL_SOURCES, count)
         cells: list[TableCell] = []
         for source in sources:
             value, spread = row.parts(known.get(source))
-            cells.append(TableCell(value, sd=spread, n=count if source == ALL_SOURCES and value is not None else None))
+            cells.append(TableCell(value, sd=spread, n=None if value is None else sizes.get(source)))
         group, tag = "people" if row.people else "model", frame.t("results.published")
         lines.append(table_line(name, *cells, count, group=group, tag=tag, block="published"))
     return lines

@@ -59,7 +59,8 @@ class _Task(NamedTuple):
 
 
 def write_task_results(whole: Recipe, cwd: Path) -> list[Path]:
-    """Write the page and the table of all tasks that have results; nothing if fewer than two have.
+    """Write the page and the table of all tasks that have results; nothing if fewer than two have, or if the results of
+    a task go to another folder (`evaluation.dir`): they are a trial, and what stands here is not.
 
     Args:
         whole: The recipe of the whole benchmark.
@@ -68,8 +69,9 @@ def write_task_results(whole: Recipe, cwd: Path) -> list[Path]:
     Raises:
         DataError: The results of a task cannot be read.
     """
+    evaluations = [part.evaluation for part in whole.by_task().values()] if whole.tasks else []
     tasks = list(_with_results(whole, cwd))
-    if len(tasks) < 2:
+    if len(tasks) < 2 or any(one is not None and one.dir is not None for one in evaluations):
         return []
     page = tasks[0].page
     folder = whole.build_folder(cwd) / _FOLDER

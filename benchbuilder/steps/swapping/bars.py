@@ -100,6 +100,15 @@ class PairBars:
         return both
 
     @cached_property
+    def popularity(self) -> tuple[Any, Any]:
+        """For the concept and for the answer of each fact, how many names it is linked to, in steps that double."""
+        concepts, answers = (
+            np.array([len(self._graph.linked(key)).bit_length() for key, _ in names])
+            for names in (self.concepts, self.answers)
+        )
+        return concepts[self.concept_of], answers[self.answer_of]
+
+    @cached_property
     def own_ends_share(self) -> Any:
         """For each fact, whether its own ends share a rare letter: what bars false statements bars true ones too."""
         bits = self.marks.get("shares_letters")

@@ -90,7 +90,8 @@ class FactExchange:
         barred = PairBars(block, self._spec.bar, self.known, functional=self.bars.is_functional(block[0]),
                           transitive=self.bars.is_transitive(block[0]))  # fmt: skip
         related = barred.related // (FULLY_RELATED // 20)  # in steps of 5 %
-        pairing = Pairing(barred.allowed(), barred.concept_of, barred.answer_of, related, self._spec.partner)
+        pairing = Pairing(barred.allowed(), barred.concept_of, barred.answer_of, related, self._spec.partner,
+                          barred.popularity)  # fmt: skip
         reasons = PairReasons(barred, self._spec.bar, self.known)
         for row, fact in enumerate(block):
             if (mate := int(pairing.mate[row])) >= 0:

@@ -12,12 +12,15 @@ class Pairing:
     """Pairs of rows that `allowed` (a symmetric matrix) lets exchange their answers, none twice.
 
     Rows come in the order in which ties are decided. No two pairs make the same statement: `concepts` and `answers`
-    number the ends of the rows; `relatedness` is that of concepts. `mate` has the partner of each row, or -1.
+    number the ends of the rows; `relatedness` is that of concepts. `popularity` has, for each side, a number a row: a
+    partner that is as popular on one side as the row is preferred among equally related ones, since then how popular
+    the two ends of a statement are together does not tell its truth. `mate` has the partner of each row, or -1.
     """
 
     def __init__(
-        self, allowed: Any, concepts: Any, answers: Any, relatedness: Any, partner: Literal["far", "any", "near"]
-    ) -> None:
+        self, allowed: Any, concepts: Any, answers: Any, relatedness: Any, partner: Literal["far", "any", "near"],
+        popularity: tuple[Any, Any] | None = None,
+    ) -> None:  # fmt: skip
         self._allowed = allowed
         self._concepts, self._answers = concepts, answers
         self.degrees = allowed.sum(axis=1)
@@ -25,6 +28,7 @@ class Pairing:
         self._with_concept, self._with_answer = _rows_by_number(concepts), _rows_by_number(answers)
         self._made_of, self._made_with = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)
         self._distance = _distances(relatedness, partner)
+        self._popularity = popularity
         for row in np.argsort(self.degrees, kind="stable").tolist():
             if self.mate[row] < 0 and (other := self._best(row, self._free(row))) is not None:
                 self._join(row, other)
@@ -39,15 +43,19 @@ class Pairing:
         return self._best(row, allowed if allowed.any() else others)
 
     def _best(self, row: int, candidates: Any) -> int | None:
-        """The preferred one among candidates: by distance, then the scarcer one, then the first."""
+        """The preferred one among candidates: by distance and popularity, then the scarcer one, then the first."""
         places = np.flatnonzero(candidates)
         if not len(places):
             return None
-        order = self._distances(row, places).astype(np.int64) * (len(self.mate) + 1) + self.degrees[places]
+        order = self._distances(row, places) * (len(self.mate) + 1) + self.degrees[places]
         return int(places[np.argmin(order)])
 
     def _distances(self, row: int, places: Any) -> Any:
-        return self._distance[self._concepts[row], self._concepts[places]]
+        distances = self._distance[self._concepts[row], self._concepts[places]].astype(np.int64)
+        if self._popularity is None:
+            return distances
+        first, second = (side[row] != side[places] for side in self._popularity)
+        return 2 * distances + (first & second)
 
     def _free(self, row: int) -> Any:
         """The partners that a row may have now: no pair would make a statement that another one makes."""

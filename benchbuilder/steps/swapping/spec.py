@@ -149,7 +149,8 @@ class ExchangeSpec(FrozenModel):
     bar: SwapBars
     partner: Literal["far", "any", "near"]
     """Which partner is preferred: the least related one, any, or the most related one. See `bar.related`; a tie goes to
-    the fact with fewer partners. ``near`` makes harder statements; more of them are true."""
+    a fact of which the concept or the answer is as popular as the own one, then to the fact with fewer partners.
+    ``near`` makes harder statements; more of them are true."""
     unit: LengthUnit
     """The unit of names: characters, or words in languages that write them apart."""
     inverse_suffix: str

@@ -108,6 +108,19 @@ def test_two_columns_that_agree_are_one_key(tmp_path: Path) -> None:
     assert "key_as" not in layout.settings
 
 
+def test_a_list_that_holds_no_answer_is_no_list_of_options(tmp_path: Path) -> None:
+    """Its first, second and third words are no options, although A, B and C might name them."""
+    records = [
+        {"q": f"q{n}?", "options": {"A": f"a{n}", "B": f"b{n}", "C": f"c{n}"}, "answer": f"{'abc'[n]}{n}",
+         "answer_idx": "ABC"[n], "words": [f"some{n}", f"other{n}", f"last{n}"]} for n in range(3)
+    ]  # fmt: skip
+    layout = told(tmp_path, "a.jsonl", "".join(json.dumps(record) + "\n" for record in records))
+    assert layout.columns == {"question": "q", "options": "options", "answer_key": "answer_idx"}
+    for record in records:
+        del record["options"], record["answer"]
+    assert told(tmp_path, "b.jsonl", "".join(json.dumps(r) + "\n" for r in records)).columns["options"] == "words"
+
+
 OTHERS = [
     ("question_answer", "Question,Best Answer,Correct Answers,Incorrect Answers\n"
      + "".join(f"q{n}?,r{n},r{n}; s{n},w{n}; x{n}\n" for n in range(4)),

@@ -21,6 +21,7 @@ tables:
   codes:
     label: table 9
     sources: [all:f1, chat:precision]
+    sizes: [2000, 400]
     rows:
       Big-7B: {cells: [0.655, [0.5, 0.1]], note: printed so in the paper}
       Small-1B: {cells: [0.335, null], items: 12}
@@ -55,6 +56,7 @@ def test_metric_over_all_items_and_by_source_beside_published_figures(tmp_path):
     assert table["calm"]["all_precision"] == "", "nothing was given: no precision"
     assert near(table["Big-7B"]["all_f1"], 0.655)
     assert near(table["Big-7B"]["chat_precision"], 0.5)
+    assert (table["Big-7B"]["all_f1_n"], table["Big-7B"]["chat_precision_n"]) == ("2000", "400")
     assert near(table["Small-1B"]["n"], 12)
     page = files["results.html"].read_text(encoding="utf-8")
     assert "published, not ours" in page

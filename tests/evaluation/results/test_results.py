@@ -416,6 +416,10 @@ def test_a_bad_file_of_published_figures_is_told(tmp_path):
     with pytest.raises(DataError, match="is invalid") as caught:
         load_published_results(bad)
     assert "1 cells for 2 sources" in caught.value.why
+    bad.write_text(bad.read_text("utf-8").replace("[[1, 0]]", "[1, 0]").replace("rows", "sizes: [3], rows"), "utf-8")
+    with pytest.raises(DataError, match="is invalid") as caught:
+        load_published_results(bad)
+    assert "1 sizes for 2 sources" in caught.value.why
 
 
 def test_the_hardest_items_are_shown_in_full(tmp_path, exact):
@@ -668,6 +672,16 @@ def test_forms_are_never_pooled_and_are_compared_on_the_facts_that_have_both(tmp
     assert {one["form"] for one in data["scores"]} == forms
     page = files["results.html"].read_text("utf-8")
     assert all(f"<h3>True/false verdicts, form {form}</h3>" in page for form in forms)
+
+
+def test_the_correlation_of_the_aspects_names_the_form(tmp_path, exact):
+    exact.items = [row.model_copy(update={"form": "verify" if n < 3 else "set"}) for n, row in enumerate(exact.items)]
+    for n, row in enumerate(exact.items):
+        exact.score("people_rate", "interpretability", "glad", row, n / 6)
+    text = write(tmp_path, exact.finished())["results_tables/aspects.csv"].read_text(encoding="utf-8")
+    named = [row["aspects"] for row in csv.DictReader(io.StringIO(text))]
+    assert len(named) == 4
+    assert [name.rpartition(", form ")[2] for name in named] == ["verify", "verify", "set", "set"]
 
 
 def test_results_by_where_wrong_answers_come_from(tmp_path, exact):
