@@ -10,7 +10,7 @@ from typing import Any
 from benchbuilder.annotation.aggregate import AggregatedLabels, aggregate_votes
 from benchbuilder.annotation.base import AnnotationBackend, AnnotatorInstructions, Subject, Task, Votes
 from benchbuilder.annotation.tasks import JudgementRequest, judgement_requests
-from benchbuilder.config import AnnotationSpec, GuidingQuestion
+from benchbuilder.config import AnnotationSpec, GuidingQuestion, ProjectSpec
 from benchbuilder.core import StepContext, WaitingForPeople, count_phrase
 
 
@@ -44,7 +44,7 @@ def collect_votes(
     missing = labels.missing(requests)
     instructions = backend.ask(tasks, votes, missing, context)
     if missing:
-        raise _waiting_error(votes, instructions, subject_labels)
+        raise _waiting_error(votes, instructions, subject_labels, _expected_work(tasks, labels, spec))
     return CollectedVotes(requests, votes, labels)
 
 
@@ -98,8 +98,21 @@ def summarise_comments(collected: CollectedVotes) -> list[dict[str, str]]:
     return [{"annotator": c.annotator, "shown": c.key, "text": c.text} for c in sorted(collected.votes.comments)]
 
 
+def _expected_work(tasks: Sequence[Task], labels: AggregatedLabels, spec: AnnotationSpec) -> str:
+    """How long people will work on what nobody judged, by the suggested time of a task; empty if none is suggested."""
+    seconds = spec.suggested_seconds if isinstance(spec, ProjectSpec) else None
+    if seconds is None:
+        return ""
+    open_votes = dict[str, int]()
+    for subject, count in labels.missing_votes.items():
+        open_votes[subject.key] = max(count, open_votes.get(subject.key, 0))
+    count = sum(open_votes.get(task.key, 0) for task in tasks)
+    hours = count * seconds / 3600
+    return f"; about {hours:.{0 if hours >= 10 else 1}f} hours of work, at {seconds} s a task" if count else ""
+
+
 def _waiting_error(
-    votes: Votes, instructions: AnnotatorInstructions, subject_labels: Mapping[str, str]
+    votes: Votes, instructions: AnnotatorInstructions, subject_labels: Mapping[str, str], work: str
 ) -> WaitingForPeople:
     missing = instructions.missing
     total = sum(missing.values())
@@ -112,7 +125,7 @@ def _waiting_error(
     if stale:
         warnings.append(f"{stale} votes are about something that is no longer shown and do not count")
     return WaitingForPeople(
-        f"{count_phrase(total, 'judgement')} {'is' if total == 1 else 'are'} missing: {phrases}",
+        f"{count_phrase(total, 'judgement')} {'is' if total == 1 else 'are'} missing: {phrases}{work}",
         missing=dict(missing),
         where=instructions.where,
         why="; ".join(warnings),

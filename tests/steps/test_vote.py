@@ -256,6 +256,25 @@ def test_two_steps_keep_apart_in_the_app(tmp_path):
         run(stage(tmp_path, app(), step="rate"), rows[:2])
 
 
+def test_how_long_people_will_work_is_said_before_they_begin(tmp_path):
+    def asks(**more):
+        with pytest.raises(WaitingForPeople) as caught:
+            run(stage(tmp_path, app(**more)), items(3))
+        return caught.value.what
+
+    assert asks(suggested_seconds=600).endswith("; about 1.0 hours of work, at 600 s a task")  # 3 tasks of 2 people
+    assert asks(suggested_seconds=3600 * 4).endswith("; about 24 hours of work, at 14400 s a task")
+    assert "hours" not in asks()
+    with open_annotation_store(None, tmp_path / "annotation") as store:
+        ann = store.invite("ann", "annotator")[0]
+        place = store.next_number(ann, "confirm")
+        assert place is not None
+        work = store.assignment(ann, "confirm", place)
+        values = dict.fromkeys(judgement_requests([work.task], app()), 1)
+        assert store.submit(ann, work.task_id, Submission(values)) == "kept"
+    assert "; about 0.8 hours" in asks(suggested_seconds=600)  # 5 of 6 are left
+
+
 @pytest.mark.parametrize(
     ("spec", "key", "found"),
     [
