@@ -110,7 +110,7 @@ def evaluate(
             if part.recipe.evaluation is not None or len(parts) == 1:
                 planned = plan_evaluation(part, Path.cwd(), with_model=chooses_model(part.overrides))
                 results.append(run_evaluation(planned, part.yaml, watcher_of(progress), frozenset(refresh)))
-        write_task_results(parts[0].whole, Path.cwd())
+        write_task_results(parts[0], Path.cwd())
     return tuple(results)
 
 

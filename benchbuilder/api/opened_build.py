@@ -123,8 +123,8 @@ class OpenedBenchmark:
 
     @property
     def candidates(self) -> RowTable:
-        """The candidates, from the step of that name."""
-        return self.rows("candidates")
+        """The candidates that people are asked about: from the step `corrected`, or else from `candidates`."""
+        return self.rows("corrected" if "corrected" in self.steps else "candidates")
 
     def answers(self, task: str = "") -> RowTable:
         """Every answer to the items of a task; DataError if nobody was asked."""

@@ -58,7 +58,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 def say_tasks(loaded: LoadedRecipe, console: Console) -> None:
     """Write the results of all tasks side by side, if there are several, and say where they are."""
-    files = write_task_results(loaded.whole, Path.cwd())
+    files = write_task_results(loaded, Path.cwd())
     if files:
         print_line(console, f"\nall tasks side by side: {', '.join(map(display_path, files))}")
 

@@ -94,7 +94,11 @@ def _hint_of_values(key: str, value: str) -> str:
     """How to write several values of a key, or one build for each."""
     sweep = f"benchbuild sweep recipe=NAME '{key}={value.strip('[]') if key == 'variant' else value}'"
     if key == "variant":
-        return f"one variant at a time; a build of each: {sweep}" if "," in value else f"variant={value.strip('[]')}"
+        return (
+            f"one variant at a time; a build of each: {sweep}"
+            if "," in value
+            else f"variant={value.strip('[]') or 'NAME'}"
+        )
     if re.match(r"(choice|range)\(", value):
         return f"for a build of each value: {sweep}"
     return f"a list: '{key}=[{value}]'; a text: '{key}=\"{value}\"'; a build of each value: {sweep}"

@@ -82,7 +82,7 @@ def find_text(loaded: LoadedRecipe, text: str) -> str:
     origins, lines = loaded.origins, list[_Line]()
     for key, value in leaves_of(recipe_data(loaded.recipe, runtime_options=True), ()):
         setting = origins.setting_of(key)
-        found = text in value if isinstance(value, str) else text == str(value)
+        found = text in value if isinstance(value, str) else text == excerpt_of(value)
         if found and setting not in origins.links:
             lines.append((f"{dotted_key(key)}: {excerpt_of(value, COLUMN)}", origins.explain(key)))
     for file, key in {ref.file: key for key, ref in reversed(loaded.files) if key.startswith("steps.")}.items():

@@ -66,7 +66,7 @@ class WiringCheck:
         return [self._placed(problem) for problem in problems]
 
     def unused(self) -> list[Problem]:
-        """A warning for every source and step that nothing reads."""
+        """A warning for every source and step that nothing reads, and for every output of a step that is not there."""
         read = {name for ports in self.wired.values() for names in ports.values() for name in names}
         parts = self.recipe.by_task().values()
         items = {part.items for part in parts}
@@ -76,6 +76,13 @@ class WiringCheck:
             if name not in read and name not in items and name not in outputs:
                 group = "sources" if name in self.recipe.sources else "steps"
                 problems.append(self._placed(Problem("nothing reads this", key=f"{group}.{name}", hint="take it out")))
+        for task, part in self.recipe.by_task().items():
+            for output, spec in part.outputs.items():
+                if (step := getattr(spec, "step", None)) is not None and step not in self.rows:
+                    key = f"tasks.{task}.outputs.{output}.step" if self.recipe.tasks else f"outputs.{output}.step"
+                    hint = did_you_mean(step, list(self.rows)) or f"name a step, or write outputs.{output}: null"
+                    text = "there is no such step, so this file is not written"
+                    problems.append(self._placed(Problem(text, key=key, actual=step, hint=hint)))
         return problems
 
     def _placed(self, problem: Problem) -> Problem:

@@ -68,6 +68,16 @@ def test_check_prints_warnings(garden: Any) -> None:
     assert "warning: sources.quiz: nothing reads this" in text
 
 
+@pytest.mark.push
+def test_check_warns_of_an_output_of_a_step_that_is_not_there() -> None:
+    assert "no such step" not in run("check", ["recipe=clinic_zu"])[1]
+    code, text = run("check", ["recipe=clinic_zu", "outputs.candidates.step=correcte"])
+    assert code == 0
+    warning = "warning: outputs.candidates.step: there is no such step, so this file is not written"
+    assert warning in text
+    assert "did you mean 'corrected'?" in text[text.index(warning) :]
+
+
 def test_schema_is_json(garden: Any, capsys: pytest.CaptureFixture[str]) -> None:
     run("schema", [])
     assert json.loads(capsys.readouterr().out)["title"] == "benchbuilder recipe"

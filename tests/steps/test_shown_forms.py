@@ -446,12 +446,20 @@ def test_a_missing_sentence_says_what_to_write():
         ("zh", "options_named", "医师应履行的专业责任是（ ）。", True),
         ("zh", "needs_picture", "在下面划线部分填上日期。会议应于召开 日前通知。", True),
         ("zh", "needs_picture", "在横线上填空：会议应于召开____日前通知。", False),
+        ("zh", "needs_picture", "句中划线的词语意思是（ ）", True),
+        ("zh", "needs_picture", "给文字加下划线的快捷键是（ ）", False),
+        ("zh", "needs_picture", "使文字成为加粗字体的快捷键是", False),
         ("zh", "needs_picture", "X线片上的横线代表什么？", False),
+        ("zh", "options_named", "造成损害的，由谁承担责任？", False),
+        ("zh", "options_named", "甲应承担何种责任？", False),
         ("en", "options_named", "A pump gives an alarm. What should you do?", True),
         ("en", "options_named", "What should you do to a burn of the second degree in the first minute?", False),
         ("en", "needs_picture", "The result of the test is pictured below. What is the diagnosis?", True),
         ("en", "needs_picture", "Which word means the same as the underlined one?", True),
         ("en", "needs_picture", "What is highlighted by a contrast agent?", False),
+        ("en", "needs_picture", "Who pictured mucus as one of four humours that are pictured as fluids?", False),
+        ("en", "needs_picture", "In ‘She ran <u>quickly</u>’, what is the underlined word?", False),
+        ("en", "options_named", "What should the charge nurse do next?", True),
         ("en", "needs_picture", "What is the function of the structure marked with the green arrow?", True),
         ("en", "needs_picture", "Which drug is marked by doctors as unsafe?", False),
         ("en", "not_alone", "Honey for coughs: a new way to better sleep?", True),
@@ -467,6 +475,22 @@ def test_bundled_words_of_forms(language, words, text, found):
         Path(__file__).parents[2].joinpath("recipes/forms", f"{language}.yaml").read_text(encoding="utf-8")
     )
     assert any(regex.search(pattern, text) for pattern in forms[words]) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("能产生几分子ATP？（　　）", "能产生几分子ATP？"),
+        ("Who was it? ____", "Who was it?"),
+        ("Who was it? ....", "Who was it?"),
+        ("Who was it? (a doctor)", "Who was it? (a doctor)"),
+        ("How much? " + "." * 60 + " (one decimal)", "How much? " + "." * 60 + " (one decimal)"),
+    ],
+)
+def test_a_gap_behind_a_question_mark_goes(text, left):
+    flow = Path(__file__).parents[2].joinpath("recipes/flow/forms.yaml").read_text(encoding="utf-8")
+    pattern = yaml.safe_load(flow)["clean"]["inner_numbering"]
+    assert regex.sub(pattern, "", text, timeout=1) == left
 
 
 def test_a_year_that_begins_a_span_is_changed_by_no_rule():

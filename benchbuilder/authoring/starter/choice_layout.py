@@ -49,9 +49,8 @@ def choice_layout(cells: Cells, *, several: bool) -> Layout:
     if (columns := _right_beside_wrong(cells)) is not None:
         return Layout({**columns, "question": _question(cells, columns["options"], columns["answer"])})
     fits = [(options, keys) for options in _option_groups(cells) if (keys := _key_columns(cells, options))]
-    if len(fits) > 1:  # any long list has a first and a second element; few hold the answer, or bear the key's letters
-        named = [fit for fit in fits if fit[0].labels is not None or any("text" in found for found in fit[1].values())]
-        fits = named or fits
+    if len(fits) > 1:  # any list has a first and a second element; few hold the answer where a letter says that it is
+        fits = [(options, keys) for options, keys in fits if _is_named_twice(keys)] or fits
     if len(fits) != 1:
         found = " or ".join(str(options.columns) for options, _ in fits)
         raise UnclearLayoutError(f"the options: {found or 'no column fits'}")
@@ -95,6 +94,15 @@ def _agreed(keys: Mapping[str | int, _Readings]) -> tuple[str | int, _Readings]:
     ]
     way, name, right = min(pairs, key=lambda pair: _WAYS.index(pair[0]))
     return name, {way: right}
+
+
+def _is_named_twice(keys: Mapping[str | int, _Readings]) -> bool:
+    """Whether one column has the texts of the right options, and another one names the same."""
+    named = {name: {way: repr(right) for way, right in found.items()} for name, found in keys.items()}
+    texts = {name: found["text"] for name, found in named.items() if "text" in found}
+    return any(
+        text in found.values() for by_text, text in texts.items() for name, found in named.items() if name != by_text
+    )
 
 
 def _question(cells: Cells, used: Sequence[Any], key: str | int) -> str | int:

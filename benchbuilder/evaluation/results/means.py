@@ -117,7 +117,7 @@ def published_lines(
         known = dict(zip(table.sources, row.cells, strict=True))
         count = row.items or published.items
         sizes = {} if row.items else dict(zip(table.sources, table.sizes, strict=False))
-        sizes.setdefault(ALL_SOURCES, count)
+        sizes[ALL_SOURCES] = sizes.get(ALL_SOURCES) or count
         cells: list[TableCell] = []
         for source in sources:
             value, spread = row.parts(known.get(source))

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchbuilder.config import Recipe
+from benchbuilder.config import LoadedRecipe, Recipe
 from benchbuilder.core import PageTexts, write_atomically
 from benchbuilder.evaluation.plan import folder_of_evaluation
 from benchbuilder.evaluation.results import PACKAGES
@@ -58,20 +58,22 @@ class _Task(NamedTuple):
         return {(line.block, line.group, line.cells[0].words): line for line in self.metric.lines}
 
 
-def write_task_results(whole: Recipe, cwd: Path) -> list[Path]:
-    """Write the page and the table of all tasks that have results; nothing if fewer than two have, or if the results of
-    a task go to another folder (`evaluation.dir`): they are a trial, and what stands here is not.
+def write_task_results(loaded: LoadedRecipe, cwd: Path) -> list[Path]:
+    """Write the page and the table of all tasks that have results; nothing if fewer than two have.
+
+    An override of ``evaluation.dir`` makes a trial in a folder of its own: then the page stays as it is.
 
     Args:
-        whole: The recipe of the whole benchmark.
+        loaded: The recipe, or that of one of its tasks.
         cwd: The folder that builds are in.
 
     Raises:
         DataError: The results of a task cannot be read.
     """
-    evaluations = [part.evaluation for part in whole.by_task().values()] if whole.tasks else []
-    tasks = list(_with_results(whole, cwd))
-    if len(tasks) < 2 or any(one is not None and one.dir is not None for one in evaluations):
+    whole = loaded.whole
+    is_trial = any(word.partition("=")[0].endswith("evaluation.dir") for word in loaded.overrides)
+    tasks = [] if is_trial else list(_with_results(whole, cwd))
+    if len(tasks) < 2:
         return []
     page = tasks[0].page
     folder = whole.build_folder(cwd) / _FOLDER

@@ -148,9 +148,9 @@ class ExchangeSpec(FrozenModel):
     relations: SwapRelations
     bar: SwapBars
     partner: Literal["far", "any", "near"]
-    """Which partner is preferred: the least related one, any, or the most related one. See `bar.related`; a tie goes to
-    a fact of which the concept or the answer is as popular as the own one, then to the fact with fewer partners.
-    ``near`` makes harder statements; more of them are true."""
+    """Which partner is preferred: the least related one, any, or the most related one. See `bar.related`; a tie goes,
+    in `swap_triple`, to a fact of which the concept or the answer is as popular as the own one, then to the fact with
+    fewer partners. ``near`` makes harder statements; more of them are true."""
     unit: LengthUnit
     """The unit of names: characters, or words in languages that write them apart."""
     inverse_suffix: str

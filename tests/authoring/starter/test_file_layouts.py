@@ -121,6 +121,20 @@ def test_a_list_that_holds_no_answer_is_no_list_of_options(tmp_path: Path) -> No
     assert told(tmp_path, "b.jsonl", "".join(json.dumps(r) + "\n" for r in records)).columns["options"] == "words"
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"why": {"A": "because {n}", "B": "since {n}", "C": "as {n}"}},
+        {"entities": ["heart {n}", "lung {n}", "knee {n}"], "label": "lung {n}"},
+    ],
+)
+def test_of_two_lists_that_a_letter_may_name_the_author_says_which(more: dict[str, Any], tmp_path: Path) -> None:
+    plain = {"q": "q{n}?", "o": ["a{n}", "b{n}", "c{n}"], "answer": "A"}
+    text = "".join(json.dumps({**plain, "answer": "ABC"[n], **more}).replace("{n}", str(n)) + "\n" for n in range(3))
+    with pytest.raises(UnclearLayoutError, match="the options: "):
+        told(tmp_path, "a.jsonl", text)
+
+
 OTHERS = [
     ("question_answer", "Question,Best Answer,Correct Answers,Incorrect Answers\n"
      + "".join(f"q{n}?,r{n},r{n}; s{n},w{n}; x{n}\n" for n in range(4)),
