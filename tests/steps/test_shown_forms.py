@@ -23,6 +23,7 @@ from benchbuilder.core import (
     Statement,
     Table,
     fill_template,
+    find_all,
 )
 
 SENTENCES = {
@@ -490,7 +491,8 @@ def test_bundled_words_of_forms(language, words, text, found):
 def test_a_gap_behind_a_question_mark_goes(text, left):
     flow = Path(__file__).parents[2].joinpath("recipes/flow/forms.yaml").read_text(encoding="utf-8")
     pattern = yaml.safe_load(flow)["clean"]["inner_numbering"]
-    assert regex.sub(pattern, "", text, timeout=1) == left
+    gap = "".join(text[span.start : span.end] for span in find_all(pattern, text))  # an error where it takes too long
+    assert text.removesuffix(gap) == left
 
 
 def test_a_year_that_begins_a_span_is_changed_by_no_rule():
