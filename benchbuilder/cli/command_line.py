@@ -74,6 +74,11 @@ _EVERYWHERE = (
 )
 
 
+def option_names(command: Command) -> list[str]:
+    """The options of a command, as they are written."""
+    return [name for one in (*_EVERYWHERE, *command.arguments) for name in one.names if name.startswith("-")]
+
+
 def command_parser(name: str, command: Command) -> argparse.ArgumentParser:
     """The parser of a command, which also writes its help."""
     import argparse  # here, because the table alone is enough for the first screen

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from benchbuilder import __version__
 from benchbuilder.cli.command_line import command_parser
 from benchbuilder.cli.commands import COMMANDS, FORMER
-from benchbuilder.cli.help import help_text, unknown_command
+from benchbuilder.cli.help import help_text, unknown_arguments, unknown_command
 from benchbuilder.cli.hydra_habits import translate_habits
 from benchbuilder.cli.streams import complete_streams
 
@@ -134,7 +134,9 @@ def _run(name: str, rest: list[str], given: GivenCommand | None) -> int:
     import argparse
 
     command = COMMANDS[name]
-    args = command_parser(name, command).parse_intermixed_args(rest, argparse.Namespace(command=given))
+    args, left = command_parser(name, command).parse_known_intermixed_args(rest, argparse.Namespace(command=given))
+    if left:
+        raise unknown_arguments(name, left)
     _refuse_special_files(args)
     gc.disable()  # nothing of what is imported is garbage
     try:

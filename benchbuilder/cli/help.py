@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchbuilder.cli.command_line import command_parser
+from benchbuilder.cli.command_line import command_parser, option_names
 from benchbuilder.cli.commands import COMMANDS, FORMER, GROUPS, MAIN_ROAD
 
 if TYPE_CHECKING:
@@ -45,6 +46,25 @@ def unknown_command(name: str) -> Exception:
         near, allowed = f"did you mean recipe={name}? `benchbuild --help` shows the main commands", ", ".join(COMMANDS)
     message = f"{name!r} is neither a command nor key=value"
     return RecipeError([Problem(message, where=f"command line: {name}", allowed=allowed, hint=near)])
+
+
+def unknown_arguments(name: str, given: list[str]) -> Exception:
+    """The error for what no argument of a command takes: it names the option that `key=value` or a typo meant."""
+    from benchbuilder.config import did_you_mean
+    from benchbuilder.core import Problem, RecipeError
+
+    options = option_names(COMMANDS[name])
+    problems: list[Problem] = []
+    for each in given:
+        key, equals, value = each.partition("=")
+        if equals and value and Path(value).is_file() and "--data" in options:
+            near = f"did you mean --data {value}?"
+        elif equals and f"--{key}" in options:
+            near = f"did you mean --{key} {value}?"
+        else:
+            near = did_you_mean(key, options) or f"`benchbuild {name} --help` lists its arguments"
+        problems.append(Problem(f"benchbuild {name} takes no {each!r}", where=f"command line: {each}", hint=near))
+    return RecipeError(problems)
 
 
 def _first_screen() -> str:

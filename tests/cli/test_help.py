@@ -115,3 +115,21 @@ for name in {list(COMMANDS)}:
     assert not imported & {*HEAVY}
     modules = {f"benchbuilder.cli.{command.module}" for command in COMMANDS.values()}
     assert imported & modules == {"benchbuilder.cli.help"}, "the first screen is in it"
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["from=notes.md"], "did you mean --data notes.md?"),
+        (["from=care_mi"], "did you mean --from care_mi?"),
+        (["--langage=pt"], "did you mean '--language'?"),
+        (["another"], "`benchbuild new --help` lists its arguments"),
+    ],
+)
+def test_what_no_argument_takes_names_the_option_that_was_meant(
+    given: list[str], meant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.md").write_text("# Notes\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "name", *given]) == 2
+    assert meant in capsys.readouterr().err
