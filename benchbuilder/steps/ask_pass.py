@@ -21,6 +21,7 @@ from benchbuilder.core import (
     Statement,
     fill_template,
     find_all,
+    sentence_spans,
 )
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import answer_text
@@ -50,6 +51,12 @@ class AskPassSpec(StepSpec):
     """Question marks."""
     blank: Regex = r"[_＿]{2,}|[(（]\s*[)）]|\.{4,}|…{2,}"
     """The place of the answer in a text."""
+    stops: tuple[str, ...] = ()
+    """What ends a sentence anywhere: only the last sentence of a case is completed, and the others stand before it."""
+    soft_stops: tuple[str, ...] = (".",)
+    """What ends a sentence unless it is part of a number, a name or an abbreviation."""
+    abbreviations: tuple[str, ...] = ()
+    """Abbreviations, without their stop."""
     options_named: tuple[Regex, ...] | None = ()
     """Patterns of questions that nobody can answer without the options. Without any, no question that has options is
     passed, for nothing would tell those questions from others; ``null``: no fact has options."""
@@ -63,7 +70,7 @@ class AskPass(Map):
     """One open-ended question for each fact: its own question, or one about the gap in an unfinished sentence."""
 
     kind: ClassVar[str] = "ask_pass"
-    version = 2
+    version = 3
     spec_class: ClassVar[type[StepSpec]] = AskPassSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement), "fact": Port(Fact, mode="parent")}
     output: ClassVar[type[Row] | None] = Question
@@ -136,8 +143,13 @@ class AskPass(Map):
         ends = self.spec.cloze_ends if stem_size(answer_text(statement)) > _NAME else ()
         if ends and not right.strip() and first_match(ends, left.rstrip()) is None:
             return Dropped("open_end", left)
-        sides = {"left": left.rstrip() + (" " if left.endswith(" ") else ""), "right": right}
-        return self._question(statement, payload, "cloze", fill_template(self.spec.cloze, sides)[0])
+        spans = sentence_spans(left, self.spec.stops, self.spec.soft_stops, self.spec.abbreviations)
+        start = spans[-1].start if len(spans) > 1 else 0
+        case = left[:start].rstrip() + "\n" if start else ""
+        if not right.strip() and any(mark in case for mark in self.spec.marks):  # what follows a question is no gap
+            return Dropped("not_a_question", left)
+        sides = {"left": left[start:].rstrip() + (" " if left.endswith(" ") else ""), "right": right}
+        return self._question(statement, payload, "cloze", case + fill_template(self.spec.cloze, sides)[0])
 
     def _question(self, statement: Statement, payload: AnsweredQuestion, form: str, text: str) -> Outcome:
         question = Question.child(

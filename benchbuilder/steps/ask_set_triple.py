@@ -77,7 +77,8 @@ class AskSetTripleSpec(RelationStepSpec):
     ``{relation}``; it asks for tails."""
     plain: Regex = ""
     unusable: tuple[Regex, ...]
-    """Patterns of ends that are a list, a clause or none: a set with one of them is not asked for."""
+    """Patterns of ends that are a list, a clause or none. The set of an `open` relation leaves them out; another set is
+    not asked for then, since its answer would lack an end."""
     mark: str
     """The end of every question."""
     ends: str
@@ -99,6 +100,7 @@ class AskSetTriple(Gather):
     """
 
     kind: ClassVar[str] = "ask_set_triple"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = AskSetTripleSpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Fact[Triple]),
@@ -113,9 +115,9 @@ class AskSetTriple(Gather):
         "no_set": "The answers of the relation are ranges, advice or classes.",
         "asked_true_or_false": "A true/false question asks about an end of the set.",
         "in_set": "Another fact of the set carries its question.",
-        "one_end": "The concept has fewer known ends in the relation than a set needs.",
+        "one_end": "The concept has fewer known ends that can be asked for than a set needs.",
         "too_many_ends": "The concept has more known ends in the relation than a question can ask for.",
-        "unusable_end": "An end of the set is a list, a clause or none.",
+        "unusable_end": "An end is a list, a clause or none: it, or the set that needs it, is not asked for.",
         "no_template": "The relation has no question about sets.",
         "not_one_question": "The result is not one sentence that ends in the question mark.",
         "leaks_answer": "The question contains an end of the set.",
@@ -211,11 +213,23 @@ class AskSetTriple(Gather):
         self, group: SwapGroup, concepts: Mapping[str, Sequence[_SetFact]], graph: KnownGraph,
         outcomes: dict[int, Dropped | NotApplicable],
     ) -> Iterator[tuple[AnswerSet, str]]:  # fmt: skip
-        """The sets of a group that can be asked for, each with its question."""
-        for key, asked in concepts.items():
+        """The sets of a group that can be asked for, each with its question.
+
+        Where the graph does not list all right ends anyway, a set does without its unusable ones.
+        """
+        is_open = self._is_open(group)
+        for key, every in concepts.items():
+            asked = [fact for fact in every if not (is_open and self._is_unusable(getattr(fact.triple, group.end)))]
+            if len(asked) < len(every):
+                left = {fact.place: getattr(fact.triple, group.end) for fact in every if fact not in asked}
+                outcomes.update((place, Dropped("unusable_end", name)) for place, name in left.items())
+            if not asked:
+                continue
             triple = asked[0].triple
             concept = triple.head if group.end == "tail" else triple.tail
             members = _members(graph.ends(key, group.side), graph, asked, group.end, self._forms)
+            if is_open:
+                members = tuple(member for member in members if not self._is_unusable(member.names[0]))
             one = AnswerSet(concept, key, group, members, tuple(fact.place for fact in asked))
             text = fill_relation(group.frame, triple)[0] if group.frame else ""
             if (fault := self._fault(one, text)) is None:
@@ -230,11 +244,9 @@ class AskSetTriple(Gather):
             return NotApplicable("one_end")
         if len(one.members) > spec.most:
             return Dropped("too_many_ends", f"{one.concept} | {one.group.relation}: {len(one.members)}")
-        for member in one.members:
-            if ";" in member.names[0] or " / " in member.names[0] or any(
-                has_match(pattern, member.names[0]) for pattern in spec.unusable
-            ):  # fmt: skip
-                return Dropped("unusable_end", f"{one.text}: {member.names[0]}")
+        unusable = next((name for name, *_ in (member.names for member in one.members) if self._is_unusable(name)), "")
+        if unusable:
+            return Dropped("unusable_end", f"{one.text}: {unusable}")
         if not text:
             return Dropped("no_template", one.group.relation)
         if not is_one_sentence(text, spec.mark, spec.ends):
@@ -243,6 +255,9 @@ class AskSetTriple(Gather):
         if any(leaks_answer(name, text, ignore, matching) for member in one.members for name in member.names):
             return Dropped("leaks_answer", text)
         return None
+
+    def _is_unusable(self, end: str) -> bool:
+        return ";" in end or " / " in end or any(has_match(pattern, end) for pattern in self.spec.unusable)
 
     def _exchange(
         self, sets: Mapping[AnswerSet, str], known: KnownWorld, outcomes: dict[int, Dropped | NotApplicable],

@@ -13,7 +13,7 @@ from html_page import Page, squeezed
 
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Claim, Item
-from benchbuilder.exporters.base import FinishedBuild
+from benchbuilder.exporters.base import FinishedBuild, StepCounts
 from benchbuilder.exporters.report import funnel
 from benchbuilder.exporters.report.counts import groups_of
 from benchbuilder.exporters.report.dataset_card import DatasetCard, DatasetCardSpec
@@ -97,7 +97,7 @@ def test_the_first_page_counts_what_each_stage_of_the_flow_leaves(tmp_path):
         n for books in build.step_counts if not books.inputs and books.role != "passage"
         for (_, outcome, _), n in books.units.items() if outcome in funnel.OUTCOME_NAMES
     )  # fmt: skip
-    stages = {stage.name: stage for stage in funnel.funnel_stages(build, {"medqa": 7}, {"medqa": 5})}
+    stages = {stage.name: stage for stage in funnel.funnel_stages(build, sources_of(build), {"medqa": 7}, {"medqa": 5})}
     assert list(stages) == ["units", "fact", "statement", "candidate", "item"]
     assert stages["units"].total == units
     assert (stages["candidate"].total, stages["item"].total) == (7, 5)
@@ -109,6 +109,31 @@ def test_the_first_page_counts_what_each_stage_of_the_flow_leaves(tmp_path):
     stated = sum(n for (_, outcome, _), n in steps["state"].counts.items() if outcome == "kept")
     assert stages["statement"].total == stated
     assert "off topic" in Page(report(tmp_path, build=build)).text["funnel"]
+
+
+def test_texts_that_claims_are_read_in_are_a_source_and_false_claims_are_no_further_facts(tmp_path):
+    def counted(step, role, kept, each=(), lost=0):
+        counts = {("guide", "kept", ""): kept, ("guide", "dropped", "needs_model"): lost}
+        units = {} if each else {("guide.md", "kept", ""): kept}
+        return StepCounts(step, "", role, kept, {"each": each} if each else {}, counts, units, {}, {}, {})
+
+    steps = (
+        counted("guide", "passage", 2),
+        counted("books", "passage", 9),  # only evidence is found in them
+        counted("paragraphs", "passage", 10, ("guide",)),
+        counted("claims", "fact", 12, ("paragraphs",), lost=4),
+        counted("false_claims", "fact", 9, ("claims",), lost=3),
+        counted("state", "statement", 12, ("claims",)),
+        counted("state_false", "statement", 9, ("false_claims",)),
+        counted("ask", "question", 21, ("state", "state_false")),
+        counted("candidates", "candidate", 18, ("ask",), lost=3),
+    )
+    build = replace(finished(0), step_counts=steps)
+    assert sources_of(build) == ["guide"]
+    found = funnel.funnel_stages(build, ["guide"], {"guide": 18}, {"guide": 18})
+    assert [(stage.name, stage.total, stage.lost) for stage in found] == [
+        ("units", 2, 0), ("fact", 12, 4), ("statement", 21, 0), ("candidate", 18, 6), ("item", 18, 0),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("said", [{}, {"state": "waiting"}, {"count": 0}])

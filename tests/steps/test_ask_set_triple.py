@@ -117,6 +117,19 @@ def test_why_a_set_is_not_asked_for(table, tmp_path, sets, known, more, reason):
     assert reasons(told) == reason
 
 
+def test_a_set_of_an_open_relation_does_without_an_end_that_is_no_single_one(table, tmp_path):
+    facts = facts_of(("甲热", "症", ["一", "九、十", "二"]), COUGH, ("丙疹", "症", ["五、六", "七"]))
+    known = facts_of(("乙咳", "症", ["无热"]))  # only known, not asked about
+    asked, told, _ = run(made(table, tmp_path, exchange={"relations": {"open": ["症"]}}), facts, known)
+    assert [members(row.answer) for row in asked] == [{"一", "二"}, {"三", "四"}]
+    assert {pair: told[pair].reason for pair in told if not isinstance(told[pair], Kept)} == {
+        ("甲热", "九、十"): "unusable_end", ("丙疹", "五、六"): "unusable_end", ("丙疹", "七"): "one_end",
+        ("甲热", "二"): "in_set", ("乙咳", "四"): "in_set",
+    }  # fmt: skip
+    _, told, _ = run(made(table, tmp_path), facts, known)
+    assert "kept" not in reasons(told), "the set of a relation that is not open needs all its ends"
+
+
 def test_an_end_of_all_sorts_makes_no_wrong_set(table, tmp_path):
     known = facts_of(*((name, "症", ["一"]) for name in "丙丁"), ("丙", "因", ["x"]), ("丁", "因", ["y"]))
     _, told, _ = run(made(table, tmp_path), facts_of(FEVER, COUGH), known)

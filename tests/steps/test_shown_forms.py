@@ -331,6 +331,13 @@ def test_questions_about_what_is_not_shown_are_screened():
         ("The moon is ____ large.", "cloze", "<The moon is … large.>"),
         ("The moon is:", "cloze", "<The moon is…>"),
         ("The moon is", "cloze", "<The moon is…>"),
+        (
+            "A man looks up (at “it.”) He is Dr. Moon. What he sees is:",
+            "cloze",
+            "A man looks up (at “it.”) He is Dr. Moon.\n<What he sees is…>",
+        ),
+        ("他抬头看。看见的____是圆的。", "cloze", "他抬头看。\n<看见的…是圆的。>"),
+        ("Which of its sides do we see? I. Near II. Far", "not_a_question", ""),
         ("____.", "only_a_gap", ""),
         ("__ and __ are moons", "several_gaps", ""),
         ("Which of the following is a moon?", "speaks_of_options", ""),
@@ -342,7 +349,8 @@ def test_questions_about_what_is_not_shown_are_screened():
 def test_open_questions(question, form, text):
     row = listed(question, "v", "w")
     right, wrong = (outcome.row for outcome in proposed([row])[row.id])
-    spec = {"cloze": "<{left}…{right}>", "asks": ["何"], "options_named": ["following"]}
+    spec = {"cloze": "<{left}…{right}>", "asks": ["何"], "options_named": ["following"], "stops": ["。", "?"],
+            "abbreviations": ["Dr"]}  # fmt: skip
     (outcome,) = make("ask_pass", spec).map(right, {"fact": row})
     found = (outcome.row.form, outcome.row.text) if isinstance(outcome, Kept) else (outcome.reason, "")
     assert found == (form, text)

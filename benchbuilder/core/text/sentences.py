@@ -11,6 +11,8 @@ from benchbuilder.core.text.normalise import compose_characters
 
 _LAST = regex.compile(r"[A-Za-z0-9]+\Z|(?<![\p{L}\p{M}\p{N}])(?:\p{LC}\p{M}*)\Z")
 _INITIAL = regex.compile(r"\p{LC}\p{M}*")
+_CLOSING = frozenset("”’»」』）)]\"'")
+"""Marks that close what somebody said, or an aside: they belong to the sentence before them."""
 _LETTER = regex.compile(r"[\p{L}\p{M}\p{N}]")
 
 
@@ -22,7 +24,7 @@ def sentence_spans(
     `stops` always end a sentence. `soft_stops` (such as the ASCII full stop) do not end one inside a number or name
     (``2.5``, ``E.coli``), after a number that opens the sentence (``1. ``), after a single letter that has a case
     (``S. aureus``) or after one of `abbreviations` (written without the stop, compared without case). At the end of the
-    text they always do.
+    text they always do. Quotes and brackets that close behind a stop belong to its sentence.
 
     >>> text = "It is 2.5. See Fig. 3. Why"
     >>> [span.slice_of(text) for span in sentence_spans(text, "!", ".", ["fig"])]
@@ -33,8 +35,11 @@ def sentence_spans(
     start = 0
     for at, mark in enumerate(text):
         if mark in stops or (mark in soft_stops and _ends_sentence(text, start, at, folded)):
-            _add(spans, text, start, at + 1)
-            start = at + 1
+            end = at + 1
+            while text[end : end + 1] in _CLOSING:
+                end += 1
+            _add(spans, text, start, end)
+            start = end
     _add(spans, text, start, len(text))
     return spans
 

@@ -113,8 +113,14 @@ def _support(row: Row) -> tuple[Support, ...]:
 
 
 def sources_of(finished: FinishedBuild) -> list[str]:
-    """Names of the sources that items are made from, in flow order; knowledge bases are not among them."""
-    return [account.step for account in finished.step_counts if not account.inputs and account.role != "passage"]
+    """Names of the sources that candidates are made from, in flow order; none where only evidence is found."""
+    inputs = {account.step: account.inputs for account in finished.step_counts}
+    above, todo = set[str](), [account.step for account in finished.step_counts if account.role == "candidate"]
+    while todo:
+        above.update(todo)
+        todo = [name for step in todo for name in inputs.get(step, {}).get("each", ()) if name not in above]
+    sources = [account for account in finished.step_counts if not account.inputs]
+    return [account.step for account in sources if account.step in above or account.role != "passage"]
 
 
 def entry_ancestors(finished: FinishedBuild, entries: Sequence[ReportEntry]) -> dict[str, list[EntryAncestor]]:

@@ -134,35 +134,38 @@ class FunnelStage:
 
 
 def funnel_stages(
-    finished: FinishedBuild, candidates: Mapping[str, int], items: Mapping[str, int]
+    finished: FinishedBuild, sources: Iterable[str], candidates: Mapping[str, int], items: Mapping[str, int]
 ) -> list[FunnelStage]:
-    """The stages from source units to items that a recipe has; `candidates` and `items` are counted by source.
+    """The stages from the units of `sources` to items that a recipe has; `candidates` and `items` by source.
 
-    A fact counts where no filter follows, and a statement where a fact is first stated: what is made of it later
-    (false ones, negations, questions) belongs to the way to the candidates.
+    A fact counts where the first step reads it that states it or asks about it, and a statement where a fact is first
+    stated: what is made of them later (false ones, negations, questions) belongs to the way to the candidates.
     """
     roles = {account.step: account.role for account in finished.step_counts}
-    units, filtered, stated = Counter[str](), set[str](), dict[str, Counter[str]]()
+    each = {account.step: account.inputs.get("each", ()) for account in finished.step_counts}
+    used = {name for step, names in each.items() for name in names if roles.get(name) == "fact" != roles[step]}
+    used = used or {name for name, role in roles.items() if role == "fact"} - {
+        n for names in each.values() for n in names
+    }
+    beyond, units = set[str](), Counter[str]()
     why: dict[str, Counter[str]] = {name: Counter() for name in ("fact", "statement", "candidate", "item")}
     rows: dict[str, Counter[str]] = {"fact": Counter(), "statement": Counter()}
+    wanted = {*sources}
     for account in finished.step_counts:
-        before = [name for name in account.inputs.get("each", ()) if roles.get(name) == account.role]
-        stage = account.role if account.role in rows and not (account.role == "statement" and before) else ""
-        stage = stage or {"statement": "candidate", "question": "candidate"}.get(account.role, account.role)
+        if account.step in wanted:
+            units[account.step] += sum(n for (_, outcome, _), n in account.units.items() if outcome in OUTCOME_NAMES)
+        before = {name for name in each[account.step] if roles.get(name) == account.role}
+        if before & (used | beyond):
+            beyond.add(account.step)
+        later = account.step in beyond if account.role == "fact" else bool(before)
+        stage = "candidate" if account.role == "question" or (account.role in rows and later) else account.role
         if stage not in why:
             continue
-        if not account.inputs:
-            units[account.step] += sum(n for (_, outcome, _), n in account.units.items() if outcome in OUTCOME_NAMES)
-        filtered.update(before)
         for (_, outcome, reason), n in (account.counts if account.inputs else account.units).items():
             why[stage][reason] += n if outcome in ("dropped", "failed") else 0
-        if stage in rows:
-            stated[account.step] = Counter()
+        if stage == "statement" or account.step in used - beyond:
             for (partition, outcome, _), n in account.counts.items():
-                stated[account.step][partition] += n if outcome == "kept" else 0
-    for step, kept in stated.items():
-        if step not in filtered or roles[step] == "statement":
-            rows[roles[step]].update(kept)
+                rows[stage][partition] += n if outcome == "kept" else 0
     counted = {"units": units, **rows, "candidate": candidates, "item": items}
     return [FunnelStage(name, counts, _ranked(+why.get(name, Counter()))) for name, counts in counted.items() if counts]
 

@@ -122,9 +122,11 @@ def _context(read: _ReadBuild, t: PageTexts) -> dict[str, Any]:
         "sources": sources,
         "origins": origins,
         "types": types,
-        "units": sum(b.units.total for b in funnel.source_funnels(finished) if b.role != "passage"),
+        "units": sum(b.units.total for b in funnel.source_funnels(finished) if b.source in origins),
         "proposed": len(proposed),
-        "stages": funnel.funnel_stages(finished, *(Counter(e.source for e in entries) for entries in (proposed, made))),
+        "stages": funnel.funnel_stages(
+            finished, origins, *(Counter(e.source for e in entries) for entries in (proposed, made))
+        ),
         "branches": _funnel_views(finished, sources, colours, made, proposed),
         "holdings": [
             (t("report.funnel_candidates"), count_entries(proposed)),

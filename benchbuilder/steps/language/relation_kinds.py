@@ -214,15 +214,15 @@ def _kind(
     name: str, heads: Counter[str], tails: Counter[str], words: RelationWords, single: float, unusable: int
 ) -> tuple[RelationKind, str]:
     count = tails.total()
-    named: dict[RelationKind, Sequence[str]] = {
-        "preferences": words.preferences, "kinds": words.kinds, "open": words.open,
-    }  # fmt: skip
-    for kind, patterns in named.items():
-        if _any(patterns, name):
-            return kind, "by its name"
+    if _any(words.preferences, name):
+        return "preferences", "by its name"
+    if _any(words.kinds, name):
+        return "kinds", "by its name"
     amounts = sum(n for tail, n in tails.items() if _any(words.ranges, tail))
     if amounts >= max(_MOST * count, min(_SHOWN, count)):
         return "ranges", f"{amounts} answers are amounts or ranges"
+    if _any(words.open, name):
+        return "open", "by its name"
     if unusable >= max(_MOST * count, min(_SHOWN, count)):
         return "open", f"{unusable} answers are negative, lists or clauses"
     several = _any(words.several, name)

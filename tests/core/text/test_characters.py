@@ -122,6 +122,12 @@ def test_full_and_half_width_stops(text, expected):
     assert split_sentences(text, "。", ".", ["VS"]) == expected
 
 
+def test_what_closes_behind_a_stop_belongs_to_its_sentence():
+    text = "他说“热。”（三天。）然后"
+    assert split_sentences(text, "。") == ["他说“热。”", "（三天。）", "然后"]
+    assert split_sentences('They "rest." Then [they go.] They', "", ".") == ['They "rest."', "Then [they go.]", "They"]
+
+
 def test_soft_stops_are_off_unless_named():
     assert split_sentences("夜惊3天.首选", "。") == ["夜惊3天.首选"]
 

@@ -48,7 +48,11 @@ def each_once(tails: list[str], count: int = 24) -> list[tuple[str, str]]:
         ("zh", "别名", each_once(["甲、乙", "丙或者丁", "无"]), "open"),
         ("zh", "部门", [(f"病{n}", f"科{n % 5 + m}") for n in range(20) for m in range(4)], "open"),
         ("en", "drug class", each_once(["opioid", "antibiotic"]), "functional"),
-        ("en", "treats", each_once(["angina", "asthma"]), "checkable"),
+        ("en", "treats", each_once(["angina", "asthma"]), "open"),  # far more treat them than a graph lists
+        ("zh", "药物治疗", each_once(["阿司匹林", "青霉素"]), "open"),
+        ("zh", "发病部位", each_once(["肝", "肺"]), "open"),
+        ("zh", "病理分型", each_once(["鳞癌", "腺癌"]), "checkable"),
+        ("de", "Behandlung mit", each_once(["Aspirin", "Penicillin"]), "open"),
         ("en", "sideEffect", each_once(["nausea", "rash"]), "open"),
         ("en", "has_risk_factor", each_once(["smoking", "age"]), "open"),
         ("en", "half_life", each_once(["2 hours", "3 to 5 days", "10-12 h"]), "ranges"),
