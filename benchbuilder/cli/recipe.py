@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -193,11 +194,10 @@ def _print_data(
     language = (language_name(tag) or tag).partition(" (")[0]
     lines: list[str] = []
     for file in files:
-        named = {**file.layout.columns, **({"evidence": file.evidence} if file.evidence is not None else {})}
-        columns = "; ".join(
-            f"{role}: {', '.join(map(str, value if isinstance(value, list) else [value]))}"
-            for role, value in named.items()
-        )
+        roles = dict[str, list[str]]()
+        for role, column in file.roles:
+            roles.setdefault(role, []).append(column)
+        columns = "; ".join(f"{role}: {', '.join(names)}" for role, names in roles.items())
         settings = ", ".join(f"{key}: {value}" for key, value in file.layout.settings.items() if isinstance(value, str))
         lines.append(f"{file.given}: {KIND_WORDS[file.kind]} in {language}")
         if file.name != file.given.stem:
@@ -213,9 +213,10 @@ def _print_data(
         if not all(problem.message.startswith(_MISSING) for problem in is_open):
             raise
         lines += [f"left to fill in ({OPEN_PLACE}):", *(f"  {problem.key}  {problem.where}" for problem in is_open)]
-    roles = _COLUMNS.get(files[0].kind, "question=COL,right=COL,wrong=COL,evidence=COL")
+    if files[0].roles:
+        columns = _columns_argument(files[0])
+        lines.append(f"wrong? correct it, and give this command again with --overwrite --columns {columns}")
     lines += [
-        f"wrong? give this command again with --overwrite and --columns {roles}",
         f"written: {recipe}, and {count_phrase(len(clone.files) - 1, 'file')} beside it",
         "open before a release, not before a build: licence, title, correct_as_of, personal_data",
         f"next: benchbuild {'check' if is_open else 'build'} recipe={request.name}",
@@ -223,11 +224,10 @@ def _print_data(
     print_line(console, "\n".join(lines))
 
 
-_COLUMNS = {
-    "claims": "claim=COL,label=COL,evidence=COL",
-    "triples": "head=COL,relation=COL,tail=COL",
-    "corpus": "text=COL",
-}
+def _columns_argument(file: DataFile) -> str:
+    """What `--columns` says of a file as it was read; with COL for a name that would have to be written otherwise."""
+    pairs = (f"{role}={'COL' if set(column) & set(',[].') else column}" for role, column in file.roles)
+    return shlex.quote(",".join(pairs))
 
 
 def _print_clone(clone: Clone, request: CloneRequest, console: Console) -> None:

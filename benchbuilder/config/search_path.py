@@ -131,7 +131,7 @@ def _is_complete(root: RecipeRoot, bundled: Path) -> bool:
     primary = root.path / PRIMARY_FILE
     if primary.is_file() and not root.trusts(primary) and bundled.is_dir():
         message = "this folder would replace the recipes of the program, and you do not trust it"
-        hint = f"remove its {PRIMARY_FILE}; {root.how_to_trust()}"
+        hint = f"work in a folder of your own, where only your recipes are (mkdir mine; cd mine); {root.how_to_trust()}"
         raise RecipeError([Problem(message, where=root.label, actual=display_path(primary), hint=hint)])
     return primary.is_file()
 

@@ -82,7 +82,9 @@ class RecipeError(BenchbuilderError):
     def __init__(self, problems: list[Problem] | tuple[Problem, ...], *, next: str = "") -> None:
         self.problems = tuple(problems)
         count = len(self.problems)
-        super().__init__(f"{count} problem{'s' if count != 1 else ''} in the recipe", next=next)
+        typed = count and all(problem.where.startswith(("command line", "--")) for problem in problems)
+        where = "on the command line" if typed else "in the recipe"
+        super().__init__(f"{count} problem{'s' if count != 1 else ''} {where}", next=next)
 
     def __str__(self) -> str:
         parts = [self.what, *(f"- {problem}" for problem in self.problems)]

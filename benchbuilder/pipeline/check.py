@@ -259,7 +259,8 @@ def _unreachable_evidence(loaded: LoadedRecipe) -> Iterator[Problem]:
     ports = [port for step in recipe.steps for port in step_class_of(loaded, step).ports.values()]
     if each is None or least is None or least <= each * len(bases) or not any(port.row is Evidence for port in ports):
         return
-    key = ("annotation", "min_evidence")
+    key, foreign = ("annotation", "min_evidence"), next(_foreign_questions(loaded), None)
+    other = f"{foreign.hint} " if foreign is not None and foreign.hint else ""  # else people are asked in it
     most = f"at most {each * len(bases)}: {each} from each of {count_phrase(len(bases), 'source')} of passages"
     yield Problem(
         "more paragraphs must support an item than are looked up, so that each is dropped, whatever people say",
@@ -267,7 +268,7 @@ def _unreachable_evidence(loaded: LoadedRecipe) -> Iterator[Problem]:
         where=str(loaded.origins.origin_of(key)),
         actual=str(least),
         allowed=most,
-        hint=f"{dotted_key(key)}={each * len(bases)}, or add sources of passages"
+        hint=f"{other}{dotted_key(key)}={each * len(bases)}, or add sources of passages"
         + (", or raise retriever.top_k" if bases else ""),
     )
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +15,7 @@ from benchbuilder.config import LoadedRecipe, RecipeIndex, display_path, install
 from benchbuilder.core import (
     DataError,
     Fact,
+    FrozenModel,
     Passage,
     Problem,
     Row,
@@ -176,6 +179,8 @@ def _unused_rows(loaded: LoadedRecipe, above: dict[str, list[Row]]) -> Iterator[
 _RELATION_ROWS = 20_000
 """So many rows of a source tell what its relations look like."""
 _NAMED = 8
+_MISSPELT = 0.85
+"""How like the name of a relation one must be that was meant to be it."""
 _SURE, _SINGLE = 20, 0.9
 """In so many triples, a `functional` relation has one end for at least this share of its concepts."""
 
@@ -200,9 +205,12 @@ def relation_lines(loaded: LoadedRecipe) -> Iterator[str]:
 
 
 def relation_warnings(loaded: LoadedRecipe, rows: Mapping[str, Sequence[Row]]) -> Iterator[Problem]:
-    """For each source, relations that the recipe calls functional and of which its `rows` show several ends."""
+    """Relations that two lists name, or whose names are near misses of those in `rows`; and those with several ends
+    that the recipe calls functional."""
     for step, spec in loaded.recipe.steps.items():
         settings: Any = spec
+        if spec.kind == "swap_triple":
+            yield from _misplaced(loaded, settings.relations, f"steps.{step}.relations", chain(*rows.values()))
         functional: tuple[str, ...] = settings.relations.functional if spec.kind == "swap_triple" else ()
         key = f"steps.{step}.relations.functional"
         for source, read in rows.items() if functional else ():
@@ -216,6 +224,21 @@ def relation_warnings(loaded: LoadedRecipe, rows: Mapping[str, Sequence[Row]]) -
                 shares = ", ".join(f"{nature.relation} ({nature.single:.0%} of its concepts)" for nature in wrong)
                 yield Problem(message, key=key, where=str(loaded.origins.origin_of(parse_key(key))), actual=shares,
                               hint="take it out of this list: a false statement about it might be true")  # fmt: skip
+
+
+def _misplaced(loaded: LoadedRecipe, lists: FrozenModel, key: str, rows: Iterable[Row]) -> Iterator[Problem]:
+    where = str(loaded.origins.origin_of(parse_key(key)))
+    named = {kind: list(getattr(lists, kind)) for kind in LISTED_KINDS}
+    for one, other in combinations(LISTED_KINDS, 2):
+        if both := [name for name in named[one] if name in named[other]]:
+            what, hint = f"relations are listed as {one} and as {other}", "leave each in one of the lists"
+            yield Problem(what, key=key, where=where, actual=", ".join(both), hint=hint)
+    known = {row.payload.relation for row in rows if isinstance(row, Fact) and isinstance(row.payload, Triple)}
+    for name in dict.fromkeys(chain(*named.values())) if known else ():
+        near = get_close_matches(name, sorted(known), n=1, cutoff=_MISSPELT)
+        if name not in known and near:
+            hint = f"did you mean {near[0]!r}?"
+            yield Problem("no row that was read has this relation", key=key, where=where, actual=name, hint=hint)
 
 
 def _natures(loaded: LoadedRecipe, rows: Iterable[Row]) -> list[RelationNature]:

@@ -87,9 +87,13 @@ def test_questions_with_many_right_answers_need_their_options_in_english() -> No
         "What advice helps a smoker?",
         "Signs of a sprain include:",
         "A blow hit the left flank. Assuming no fracture, which organ might have been hurt?",
+        "Which areas of the world are free of rabies?",
+        "Which blood cells carry oxygen and can divide?",
+        "Which is the largest organ?",
     ):
         assert first_match(patterns, text) is not None
-    assert first_match(patterns, "Why do infants need vitamin K?") is None
+    for text in ("Why do infants need vitamin K?", "Which organ makes bile?", "Which virus causes measles?"):
+        assert first_match(patterns, text) is None
 
 
 @pytest.mark.parametrize(
@@ -174,6 +178,8 @@ OPEN_CLAIMS = {
             "How to lose weight in a week",
             "Masks were banned in schools last week.",
             "BREAKING: water found on the moon",
+            "Video – a dog drives a car",
+            "Watch this dog drive a car.",
             "Ten people recovered after eating only…",
             "Sprains in school: are we seeing the whole picture?",
         ],
@@ -187,6 +193,10 @@ OPEN_CLAIMS = {
             "The study of fungi is called mycology.",
             "Doctors wash their hands before operations.",
             "Sprains in children: do we really need imaging?",
+            "Exclusive breastfeeding is advised for six months.",
+            "Breaking bones hurts.",
+            "Watch batteries are poisonous when swallowed.",
+            "Video games cause blindness.",
         ],
     ),
     "de": (["Eine neue Studie zeigt, dass Knoblauch heilt.", "Die Regierung meldet Erfolge.", "Gestern fiel Schnee."],

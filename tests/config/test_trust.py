@@ -119,8 +119,9 @@ def test_a_working_folder_cannot_bring_the_user_s_settings(world: Any, brought: 
 @pytest.mark.parametrize("where", ["recipes", "../other"])
 def test_an_untrusted_folder_does_not_replace_the_program_s_recipes(world: Any, where: str) -> None:
     world.write(f"{where}/benchbuild.yaml", "schema: 1\n")
-    with pytest.raises(RecipeError, match="would replace the recipes of the program"):
+    with pytest.raises(RecipeError, match="would replace the recipes of the program") as caught:
         load_recipe(["recipe=garden"], recipes=[where])
+    assert "work in a folder of your own" in str(caught.value)
     with trusting([where]), pytest.raises(RecipeError, match="this key is missing"):
         load_recipe(["recipe=garden"], recipes=[where])
 

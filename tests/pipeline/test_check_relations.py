@@ -68,6 +68,19 @@ def test_a_functional_relation_with_several_ends_is_a_warning(graph: Path, capsy
 
 
 @pytest.mark.push
+def test_a_relation_in_two_lists_and_one_that_is_misspelt_are_warnings(
+    graph: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lists = "steps.swap_triple.relations={open: [side effect], functional: [side effect], ranges: [mass]}"
+    assert main(["check", "recipe=mykg", lists]) == 0
+    said = capsys.readouterr().out
+    assert "relations are listed as functional and as open" in said
+    assert "no row that was read has this relation" not in said, "too unlike any"
+    assert main(["check", "recipe=mykg", "steps.swap_triple.relations.open=[side efect]"]) == 0
+    assert "found:   side efect\n    hint:    did you mean 'side effect'?" in capsys.readouterr().out
+
+
+@pytest.mark.push
 def test_a_source_that_must_be_read_whole_is_not_read_for_an_estimate(
     graph: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -39,10 +39,22 @@ _TRIED = ("multiple_choice", "claims", "question_answer", "triples", "corpus")
 _ROLES = {
     "question": "question", "options": "option", "key": "answer_key", "right": "right answer", "wrong": "wrong answer",
     "claim": "claim", "label": "label", "premise": "premise", "head": "head", "relation": "relation", "tail": "tail",
-    "text": "text", "title": "title",
+    "head_type": "head_type", "tail_type": "tail_type", "text": "text", "title": "title",
 }  # fmt: skip
 """What ``--columns`` may name, and the name by which the column of somebody's choice is then known."""
 _COLUMN_ROLES = (*_ROLES, "context", "evidence")
+_OF_KIND = {
+    "multiple_choice": {"question", "options", "key", "right", "wrong"}, "claims": {"claim", "label", "premise"},
+    "question_answer": {"question", "right", "wrong"}, "corpus": {"text", "title"},
+    "triples": {"head", "relation", "tail", "head_type", "tail_type"},
+}  # fmt: skip
+"""What ``--columns`` may name of a file of each kind, besides what is shown with it."""
+_ROLE_NAMES = {
+    "multiple_choice": {"answer_key": "key", "answer": "right"}, "several_choice": {"answer_key": "key"},
+    "question_answer": {"answers": "right"}, "claims": {"text": "claim"},
+}  # fmt: skip
+"""The roles of ``--columns`` that a source's settings call otherwise."""
+_LETTER = re.compile(r"\s*\(?[A-Ja-j]\)?[.)]?\s*")
 _LABELS = ("true", "false", "skip")
 """What ``--columns`` may say of labels."""
 _FILE = ("encoding", "sheet")
@@ -69,7 +81,7 @@ class DataFile:
     """What is known of a file: the source `name` of the kind `kind` reads `data` as `layout` says.
 
     `texts` tell its language. `evidence` is the column of the texts that show the answers, if there is one, and
-    `notes` say what else was seen.
+    `notes` say what else was seen. `roles` are the columns that ``--columns`` would name to say the same.
     """
 
     given: Path
@@ -81,6 +93,7 @@ class DataFile:
     texts: Sequence[str] = ()
     evidence: str | int | None = None
     notes: Sequence[str] = field(default_factory=tuple[str, ...])
+    roles: Sequence[tuple[str, str]] = ()
 
     @property
     def argument(self) -> str:
@@ -227,7 +240,21 @@ def _read_part(path: Path, name: str, told: Mapping[str, list[str]], reading: Re
         notes.append(
             "no wrong answers are listed: rules take them from other rows, so a few rows give few items or none"
         )
-    return DataFile(path, name, kind, suffix, data, layout, texts, None if evidence == shown else evidence, notes)
+    evidence = None if evidence == shown else evidence
+    said = ((role, value) for role in ("key_as", *_LABELS, *_FILE) for value in told.get(role, ()))
+    roles = (*_roles(kind, layout, evidence, cells), *said)
+    return DataFile(path, name, kind, suffix, data, layout, texts, evidence, notes, roles)
+
+
+def _roles(kind: str, layout: Layout, evidence: str | int | None, cells: Cells) -> Iterator[tuple[str, str]]:
+    """The columns of a layout by the roles of ``--columns``."""
+    names, right = _ROLE_NAMES.get(kind, {}), layout.columns.get("answer")
+    if right is not None and "answer_key" not in layout.columns:  # the others are wrong
+        names = {**names, "options": "wrong"}
+    for role, value in {**layout.columns, **({} if evidence is None else {"evidence": evidence})}.items():
+        for column in cast("list[Any]", value if isinstance(value, list) else [value]):
+            if names.get(role, role) != "wrong" or column != right:
+                yield names.get(role, role), str(column if column in cells else str(column).removesuffix("[0]"))
 
 
 def _counted_labels(layout: Layout, cells: Cells) -> str:
@@ -261,12 +288,13 @@ def _told(
     """The first kind that fits the file, or the columns that somebody named, with its layout and the sample of it."""
     reasons, hints = dict[str, str](), list[str]()
     labels = {label: meaning for meaning in _LABELS for label in told.get(meaning, ())}
-    for kind in ("claims",) if labels else _TRIED:
+    for kind in ("claims",) if labels else _kinds_with(told):
         try:
             found = sample or read_sample(path, reading.of_kind(kind))
             cells = columns_of(found.records)
             names = {alias: _column(name, cells) for alias, name in _aliases(told)}
             known: Cells = {alias: cells[name] for alias, name in names.items()} if names else cells
+            _refuse_letters(told.get("right", ()), cells)
             own_kind, layout = _of_kind(kind, known, labels)
         except UnclearLayoutError as question:
             if question.sure:
@@ -283,6 +311,25 @@ def _told(
         ),
         hint="; ".join([*hints, _HINT]),
     )
+
+
+def _kinds_with(told: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """The kinds that have every role which somebody named; UnclearLayoutError if none has."""
+    named = {role for role in told if role in _ROLES}
+    if kinds := [kind for kind in _TRIED if named <= _OF_KIND[kind]]:
+        return kinds
+    together = f"--columns names {', '.join(sorted(named))}, and nothing is read from all of these together"
+    raise UnclearLayoutError(together, sure=True)
+
+
+def _refuse_letters(right: Iterable[str], cells: Cells) -> None:
+    """UnclearLayoutError for a column of right answers that holds letters: it is a key."""
+    for name in right:
+        values = list(filter(None, (str(value or "") for value in cells[_column(name, cells)])))
+        if values and all(map(_LETTER.fullmatch, values)):
+            letters = ", ".join(sorted({*values}))
+            hint = f"it may be the key: --columns question=COL,options=COL,options=COL,key={name}"
+            raise UnclearLayoutError(f"{name} holds no right answers but letters: {letters}", sure=True, hint=hint)
 
 
 def _of_kind(kind: str, cells: Cells, labels: Mapping[str, str]) -> tuple[str, Layout]:
@@ -317,8 +364,10 @@ def _column(name: str, cells: Cells) -> str | int:
 
 
 def _own_columns(value: Any, names: Mapping[str, str | int]) -> Any:
-    """Columns as the file names them."""
-    own = [names.get(column, column) for column in cast("list[Any]", value if isinstance(value, list) else [value])]
+    """Columns as the file names them; the first of a list, too."""
+    given = cast("list[Any]", value if isinstance(value, list) else [value])
+    own = [f"{names[first]}[0]" if (first := str(column).removesuffix("[0]")) != column and first in names
+           else names.get(column, column) for column in given]  # fmt: skip
     return own if isinstance(value, list) else own[0]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -28,6 +28,8 @@ from benchbuilder.steps import (
 _KANA = ("HIRAGANA", "KATAKANA")
 _LATIN = "en"
 _READ = 20_000
+_NAMED = 8
+"""So many relations are named in a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ def graph_parts(name: str, language: str, triples: Iterable[Triple], library: Re
         f"no rule makes good sentences of these names, so that theirs only quote them: {', '.join(unclear)}; write "
         f"better ones: recipes/recipe/{name}/relations.tsv"
     ] * bool(unclear)
+    notes += _set_aside(name, natures)
     if not natures or not words.sentences:
         rows += _row("*", words.sentence_for(RelationNature("*", "checkable", "", 0, 0, 1.0, 0, ())))
     short = language.partition("-")[0]
@@ -72,6 +75,20 @@ def graph_parts(name: str, language: str, triples: Iterable[Triple], library: Re
     rules = f"{short}_claims" if has_own else "triples"
     sets = f"{short}_sets" if library.paths_of(f"evaluation/{short}_sets") else ""
     return GraphParts("\n".join([*head, *rows]) + "\n", rules, sets, proposed_lists(natures), notes)
+
+
+def _set_aside(name: str, natures: Sequence[RelationNature]) -> Iterator[str]:
+    """Which relations are not exchanged, and where that is said."""
+    aside = [nature for nature in natures if nature.kind not in ("checkable", "functional")]
+    if aside:
+        count, every = sum(nature.triples for nature in aside), sum(nature.triples for nature in natures)
+        names = ", ".join(f"{nature.relation} ({nature.kind})" for nature in aside[:_NAMED])
+        more = f" and {len(aside) - _NAMED} more" if len(aside) > _NAMED else ""
+        yield (
+            f"no false statements about {count:,} of {every:,} triples, since what their relations do not list may be "
+            f"true as well: {names}{more}; write those of which a concept has one right end under functional instead: "
+            f"recipes/recipe/{name}.yaml"
+        )
 
 
 def _lines(nature: RelationNature, sentence: RelationSentence | None) -> list[str]:

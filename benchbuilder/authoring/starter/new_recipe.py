@@ -138,7 +138,8 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
         "lists": {key: _LISTS[key] for key in flow.lists},
         "written": {key: value for key, value in bundled.items() if isinstance(value, str)},
         "found": {key: value for key, value in bundled.items() if isinstance(value, list)},
-        "quoted": _quoted, "list": _listed, "sheets": option_in_language(library.roots, "sheets", language),
+        "quoted": _quoted, "list": _listed,
+        **{way: option_in_language(library.roots, way, language) for way in ("app", "sheets")},
         "has_texts": any(source.partition(":")[2] in TEXT_SOURCES for source in request.sources),
         "own_evidence": any('\n    gold_in: "' in source.text for source in sources),
     }  # fmt: skip

@@ -12,6 +12,7 @@ from benchbuilder.core import (
     find_substring,
     has_match,
     pattern_excerpt,
+    truncate_text,
     word_boundaries,
 )
 
@@ -23,13 +24,23 @@ Patterns = tuple[Regex, ...] | dict[str, Regex]
 
 
 def first_match(patterns: Patterns, text: str) -> str | None:
-    """The first of `patterns` that occurs in `text`: its name, or an excerpt of the pattern if it has none.
+    """The first of `patterns` that occurs in `text`: its name, a short pattern itself, or else what it matches.
 
     >>> first_match({"digits": "[0-9]+"}, "a 12"), first_match(("[0-9]+",), "a 12"), first_match((), "a")
     ('digits', '[0-9]+', None)
+    >>> first_match(("(?:" + "x|" * 40 + "[0-9]+)",), "a 12 b")
+    '“12”'
     """
     named = patterns if isinstance(patterns, dict) else {pattern: pattern for pattern in patterns}
-    return next((pattern_excerpt(name) for name, pattern in named.items() if has_match(pattern, text)), None)
+    found = next(((name, pattern) for name, pattern in named.items() if has_match(pattern, text)), None)
+    if found is None or len(found[0]) <= _SHORT:
+        return found and found[0]
+    [span, *_] = find_all(found[1], text)
+    return f"“{truncate_text(span.slice_of(text), _SHORT)}”" if span.end > span.start else pattern_excerpt(found[0])
+
+
+_SHORT = 40
+"""A pattern of more characters says less than the words that it matches, which are shown up to as many."""
 
 
 def find_word(word: str, text: str, tokens: TokeniseText) -> list[Span]:

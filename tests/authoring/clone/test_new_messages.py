@@ -27,7 +27,7 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "no such recipe": (
         "new wall --from balcny", """\
-        error: 1 problem in the recipe
+        error: 1 problem on the command line
         - recipe: there is no recipe 'balcny'
             at:      command line: recipe=balcny
             found:   balcny
@@ -54,7 +54,7 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "no such option": (
         "new wall --from garden --also annotation/ap", """\
-        error: 1 problem in the recipe
+        error: 1 problem on the command line
         - there is no such option
             at:      --also annotation/ap
             found:   annotation/ap
@@ -64,7 +64,7 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "no source": (
         "new wall --from garden --source quiz", """\
-        error: 1 problem in the recipe
+        error: 1 problem on the command line
         - a source is a name and a kind
             at:      --source quiz
             allowed: NAME:KIND
@@ -80,7 +80,7 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "kind without plugin": (
         "new wall --from garden --kind source", """\
-        error: 1 problem in the recipe
+        error: 1 problem on the command line
         - --kind is for plugins
             at:      --kind source
             hint:    give --plugin NAME
@@ -88,7 +88,7 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "plugin from a recipe": (
         "new wall --from garden --plugin wall", """\
-        error: 1 problem in the recipe
+        error: 1 problem on the command line
         - a plugin is not a copy of a recipe
             at:      --plugin wall
             hint:    give --plugin NAME alone, or NAME --from RECIPE
@@ -96,7 +96,7 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "plugin name and kind": (
         "new --plugin 9x --kind sorce", """\
-        error: 2 problems in the recipe
+        error: 2 problems on the command line
         - this is not a valid name for a plugin
             at:      --plugin 9x
             allowed: a-z, 0-9 and _, beginning with a letter

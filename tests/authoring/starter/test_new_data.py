@@ -143,6 +143,14 @@ def test_a_file_becomes_a_recipe_and_the_printed_command_makes_items(
     assert (here / "builds/mine/items.jsonl").read_text(encoding="utf-8").count("\n") > 1
 
 
+@pytest.mark.parametrize(("name", "text", "encoding"), [file[:3] for file in FILES], ids=[name for name, *_ in FILES])
+def test_the_columns_as_printed_say_the_same_again(name: str, text: str, encoding: str, here: Path) -> None:
+    [file] = read_data_files([write(here, name, text, encoding)], None)
+    assert bool(file.roles) == (file.kind != "rdf")
+    [again] = read_data_files([name], ",".join(f"{role}={column}" for role, column in file.roles))
+    assert (again.kind, again.layout, again.evidence) == (file.kind, file.layout, file.evidence)
+
+
 @pytest.mark.push
 def test_texts_beside_answers_are_their_evidence(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "mine", "--data", write(here, "c.jsonl", table(CLAIMS, "claim", "label", "evidence"))]) == 0
@@ -247,10 +255,15 @@ def test_columns_that_somebody_names_are_taken(
 
 @pytest.mark.parametrize(
     ("columns", "problem"),
-    [("size=a", "this gives no role to a column"), ("question=nothing,right=a", "there is no column nothing")],
+    [
+        ("size=a", "this gives no role to a column"),
+        ("question=nothing,right=a", "there is no column nothing"),
+        ("question=a,right=k,wrong=b", "k holds no right answers but letters: A, B"),
+        ("question=a,head=b", "names head, question, and nothing is read from all of these"),
+    ],
 )
 def test_wrong_names_of_columns(columns: str, problem: str, here: Path) -> None:
-    file = write(here, "a.csv", "a,b\nWhat is it?,this\nWho is it?,he\n")
+    file = write(here, "a.csv", "a,b,k\nWhat is it?,this,A\nWho is it?,he,B\nWhere is it?,here,A\n")
     with pytest.raises(RecipeError, match=r"could not be told|gives no role") as caught:
         read_data_files([file], columns)
     assert problem in str(caught.value)

@@ -76,6 +76,9 @@ def test_six_triples_without_a_header_become_eighteen_items(here: Path) -> None:
 @pytest.mark.push
 def test_english_triples_build_and_side_effects_are_open(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recipe = new(here, english())
+    said = capsys.readouterr().out
+    assert said.count("no false statements about ") == 1
+    assert ": has_side_effect (open), half life (ranges); write those" in said
     assert recipe["language"] == "en"
     lists = recipe["steps"]["swap_triple"]["relations"]
     assert lists == {
