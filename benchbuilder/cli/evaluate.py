@@ -160,7 +160,7 @@ def _print_report(result: EvaluationResult, console: Console) -> int:
         say(f"note: {note}")
     for waiting in report.waiting.values():
         say(str(waiting))
-    answers = [name for name in report.manifests if name.startswith("answer.")]
+    systems = [name.removeprefix("answer.") for name in report.manifests if name.startswith("answer.")]
     folder, benchmark = evaluation.store.folder, report.manifests[BENCHMARK]
     items = report.manifests[evaluation.plan.recipe.items].rows
     lost = Counter({reason: n for _, outcome, reason, n in benchmark.units if outcome == "dropped"})
@@ -181,7 +181,11 @@ def _print_report(result: EvaluationResult, console: Console) -> int:
     if evaluation.plan.recipe.card.illustrative and evaluation.spec.benchmark is None:
         say("The benchmark is a bundled sample: illustrative, not checked by experts.")
     say()
-    say(f"{task}{count_phrase(len(answers), 'system')} on {count_phrase(items, 'item')}, in {display_path(folder)}:")
+    scored = {score.system.name for score in result.scoreboard.scores} if result.scoreboard is not None else {*systems}
+    if silent := [name for name in systems if name not in scored]:
+        say(f"no answer of these has a score: {', '.join(silent)}")
+    count = count_phrase(len(systems) - len(silent), "system")
+    say(f"{task}{count} on {count_phrase(items, 'item')}, in {display_path(folder)}:")
     for line in file_lines(report.written_files):
         say(f"  {line}")
     warning = f"{unused} ({display_path(folder / 'ledger.tsv')} names file and line of each)" if is_much else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +21,17 @@ from benchbuilder.config import (
     read_kind_spec,
 )
 from benchbuilder.core import DataError
-from benchbuilder.pipeline import Checksums, Manifest, Store, last_command_hint, make_plan, recorded_changes
+from benchbuilder.pipeline import (
+    Checksums,
+    Manifest,
+    Store,
+    last_command_hint,
+    last_overrides,
+    make_plan,
+    outputs_match,
+    recorded_changes,
+    recorded_steps,
+)
 
 BENCHMARK = "benchmark"
 """The source of the items in the plan of an evaluation."""
@@ -28,18 +39,33 @@ _LISTED_CHANGES = 3
 """How many changed settings an error names."""
 
 
-def benchmark_source(loaded: LoadedRecipe, spec: EvaluationSpec, built: Store) -> KindSpec:
+def benchmark_source(loaded: LoadedRecipe, spec: EvaluationSpec, built: Store) -> tuple[KindSpec, tuple[str, ...]]:
     """The source of the items: the benchmark that the evaluation names, else the recipe's build in the store `built`.
+
+    With it comes a note where the files of that build hold other items.
 
     Raises:
         DataError: There are no items yet, or they were built with other settings than the recipe has now.
     """
     if spec.benchmark is not None:
-        return spec.benchmark
+        return spec.benchmark, ()
     items = loaded.recipe.items
     manifest = require_items(loaded, built, "evaluate")
+    note = _other_files_note(built, manifest)
     parts = [FileRef(path=f"{items}/{part.name}", resolved_path=str(part.absolute())) for part in built.parts(manifest)]
-    return read_kind_spec("source", {"kind": "built_items", "parts": parts, "row": manifest.row})
+    source = read_kind_spec("source", {"kind": "built_items", "parts": parts, "row": manifest.row})
+    return source, (note,) if note else ()
+
+
+def _other_files_note(built: Store, manifest: Manifest) -> str:
+    """That the files in the folder of a build hold the items of other overrides than those that are meant; or empty."""
+    if not recorded_steps(built.folder) or outputs_match(built.folder, manifest):
+        return ""
+    overrides = shlex.join(last_overrides(built) or ())
+    return (
+        f"the files in {display_path(built.folder)} are of another build{f' ({overrides})' if overrides else ''}: give "
+        f"its overrides to evaluate it. These are {manifest.rows:,} items of the overrides given now"
+    )
 
 
 def require_items(loaded: LoadedRecipe, built: Store, verb: Literal["evaluate", "audit"]) -> Manifest:

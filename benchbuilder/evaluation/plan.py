@@ -86,8 +86,9 @@ def plan_evaluation(
         flow.add_wording_steps()
         flow.add_pressure_steps()
     journals = sibling_journals(folder, built.journal.name) if loaded.task and journal is None else []
+    source, other = benchmark_source(loaded, spec, built)
     evaluated = recipe.model_copy(update={
-        "sources": {BENCHMARK: benchmark_source(loaded, spec, built)}, "steps": flow.read_steps(), "items": items,
+        "sources": {BENCHMARK: source}, "steps": flow.read_steps(), "items": items,
         "reviews": {}, "outputs": spec.outputs, "evaluation": spec, "card": benchmark_card(recipe, spec),
         "budget": remaining_budget(recipe.budget, journals),
     })  # fmt: skip
@@ -97,7 +98,7 @@ def plan_evaluation(
         plan = make_plan(_without_questions(plan, store), store, checksums.sha256_of)
     checksums.save()
     _check_models(plan, loaded)
-    return Evaluation(plan, store, spec, notes, built.folder, loaded.task)
+    return Evaluation(plan, store, spec, (*notes, *other), built.folder, loaded.task)
 
 
 def judges_folder(loaded: LoadedRecipe, cwd: Path) -> Path:

@@ -55,8 +55,8 @@ _GROWTH = 16
 """How many times the bytes of its rows in a file a shard may take while it is at work, as Python objects."""
 _WINDOWS = 32
 """Into so many windows the memory of a gather is divided: several tables and what is made of them are at work."""
-_FEW_LOST, _NAMED_REASONS = 0.05, 3
-"""A step that loses a larger part of its rows than this says why: so many reasons, the most frequent first."""
+_NAMED_REASONS = 3
+"""A step that loses rows says why: so many reasons, the most frequent first."""
 _REPORTED_SECONDS = 5.0
 """A step that takes at least so long reports its time and memory."""
 
@@ -357,10 +357,8 @@ def _summary(manifest: Manifest) -> str:
     lost = [name for name in ("not_applicable", "dropped", "failed") if outcomes[name]]
     parts = [f"{outcomes[name]} {name.replace('_', ' ')}" for name in lost]
     line = ", ".join([count_phrase(manifest.rows, "row"), *parts])
-    if reasons.total() <= _FEW_LOST * outcomes.total():
-        return line
-    if len(reasons) == 1:
-        return f"{line}: {next(iter(reasons))}"
+    if len(reasons) < 2:
+        return f"{line}: {next(iter(reasons))}" if reasons else line
     most = reasons.most_common(_NAMED_REASONS)
     rest = reasons.total() - sum(count for _, count in most)
     return f"{line}: {', '.join(f'{count} {reason}' for reason, count in most)}{f', {rest} more' if rest else ''}"

@@ -296,3 +296,28 @@ def test_another_verdict_table_runs_the_verdicts_alone(here: Path, capsys: pytes
 def test_a_recipe_without_evaluation_says_how_to_get_one(garden: Any, capsys: pytest.CaptureFixture[str]):
     assert main(["evaluate", "recipe=garden"]) == 2
     assert "says nothing of evaluating" in said(capsys)
+
+
+@pytest.mark.push
+def test_rules_alone_make_no_file_to_rate_and_the_files_of_another_build_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    names = [(f"Question {n} of these?", f"right {n}", f"wrong {n}") for n in range(12)]
+    rows = [{"question": q, "right": r, "wrong": w} for q, r, w in names]
+    (tmp_path / "quiz.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert main(["new", "quiz", "--data", "quiz.jsonl"]) == 0
+    assert main(["recipe=quiz"]) == 0
+    assert main(["recipe=quiz", "seed=2"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", "recipe=quiz"]) == 0
+    told = said(capsys)
+    assert "note: the files in builds/quiz are of another build (recipe=quiz seed=2): give its overrides" in told
+    assert "no answer of these has a score: best_evidence 4 systems on " in told
+    assert "answers.jsonl" not in told
+    assert not Path("builds/quiz/evaluation/answers.jsonl").exists()
+    assert main(["evaluate", "recipe=quiz", "seed=2"]) == 0
+    assert "of another build" not in said(capsys)
+    assert main(["analyse", "recipe=quiz"]) == 0
+    assert "ask in one way" not in said(capsys)

@@ -52,13 +52,13 @@ def test_a_bar_shows_the_time_that_is_left():
 @pytest.mark.parametrize(
     ("lost", "line"),
     [
-        ({"off_topic": 5}, "95 rows, 5 dropped"),
-        ({"off_topic": 6}, "94 rows, 6 dropped: off_topic"),
+        ({}, "100 rows"),
+        ({"off_topic": 1}, "99 rows, 1 dropped: off_topic"),
         ({"repeated": 3, "shared": 4}, "93 rows, 7 dropped: 4 shared, 3 repeated"),
         ({"a": 9, "b": 8, "c": 7, "d": 2, "e": 1}, "73 rows, 27 dropped: 9 a, 8 b, 7 c, 3 more"),
     ],
 )
-def test_a_step_that_loses_more_than_a_twentieth_says_why(lost: dict[str, int], line: str):
+def test_a_step_that_loses_rows_says_why(lost: dict[str, int], line: str):
     kept = 100 - sum(lost.values())
     counts = [("a", "kept", "", kept), *(("a", "dropped", reason, n) for reason, n in lost.items())]
     manifest: Any = SimpleNamespace(rows=kept, counts=counts)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
+import yaml
 from bundled_builds import ENDS, shared, warnings
+
+from benchbuilder.core.text.patterns import has_match, match_groups
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +60,29 @@ def test_questions_name_the_document_and_the_section(made):
     assert {row.payload.question.partition("”")[0].partition(" > ")[0] for row in made.rows("items")} == {
         "According to “Food safety in small canteens"
     }
+
+
+def test_the_report_counts_the_sections_of_the_document(made):
+    page = (made.store.folder / "report.html").read_text(encoding="utf-8")
+    assert re.search(r"· [1-9]\d* source units in 1 source ·", page)
+    assert "source unit in 0" not in page
+
+
+@pytest.mark.parametrize(
+    ("sentence", "head"),
+    [
+        ("Ferritin is a protein that stores iron in the cells of the liver.", "Ferritin"),
+        ("Iron deficiency anaemia is a state in which too little iron is at hand.", "Iron deficiency anaemia"),
+        ("Transferrin is the plasma protein that carries iron in the blood.", "Transferrin"),
+        ("A dry larder is a room that has no pipes or drains in it.", "A dry larder"),
+        ("It is a disease that is seen in many countries.", None),
+        ("This is the first step that leads to a safe kitchen.", None),
+        ("Anaemia is the most frequent disorder of the blood in women.", None),
+    ],
+)
+def test_a_definition_needs_no_article(sentence, head):
+    file = Path(__file__).parents[2] / "recipes/rules/en_guideline.yaml"
+    kind = yaml.safe_load(file.read_text(encoding="utf-8"))["find_claims"]["patterns"]["kind"]
+    found = match_groups(kind["match"], sentence)
+    left_out = any(has_match(pattern, sentence) for pattern in kind["unless"])
+    assert (found["head"] if found and not left_out else None) == head

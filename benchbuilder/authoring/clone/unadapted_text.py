@@ -130,7 +130,8 @@ class UnadaptedText:
         unchanged = all(file.unchanged for file in lists)
         terms = TermFinder(word for word in record.words if unchanged or word not in kept)
         related = set(record.recipe.split("_")) & set(self.recipe.split("_"))
-        stems = StemFinder("" if related else record.recipe, kinds_of_slot("source"))
+        has_field = bool(record.words) and not related  # a recipe without words of a field is named by its sort of text
+        stems = StemFinder(record.recipe if has_field else "", kinds_of_slot("source"))
         for file in files:
             if file in lists or file.path.suffix in (".tsv", ".txt") or file.has_examples:
                 continue

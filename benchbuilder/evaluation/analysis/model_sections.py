@@ -197,7 +197,8 @@ def form_spread(answered: AnsweredItems, settings: AnalysisSettings) -> FormSpre
     models = answered.models_only()
     found = [_means(models, by, column, settings) for by, column in _columns(models) if len({*column} - {""}) > 1]
     groups = tuple(group for group in found if not np.isnan(group.spread).all())
-    return FormSpread(groups, None if groups else AnalysisNote("analysis.one_form"))
+    why = "analysis.one_form" if models.systems else "analysis.no_models"
+    return FormSpread(groups, None if groups else AnalysisNote(why))
 
 
 def _columns(models: AnsweredItems) -> Iterator[tuple[AskedBy, Texts]]:

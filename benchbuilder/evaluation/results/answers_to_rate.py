@@ -36,8 +36,16 @@ class AnswersToRate(Exporter):
     spec: AnswersToRateSpec
 
     def can_write(self, finished: FinishedBuild) -> bool:
-        """Whether there are answers."""
-        return super().can_write(finished) and any(name.startswith("answer.") for name in finished.tables)
+        """Whether there are answers that people rate: those of rules alone would make an empty file."""
+        return super().can_write(finished) and bool(self._rated(finished))
+
+    def _rated(self, finished: FinishedBuild) -> list[str]:
+        """The steps whose answers are written."""
+        evaluation: Mapping[str, Any] = finished.recipe.get("evaluation") or {}
+        baselines: Mapping[str, Any] = evaluation.get("baselines") or {}
+        rules = {name for name, spec in baselines.items() if spec and spec.get("kind", "people") != "people"}
+        names = (name for name in finished.tables if name.startswith("answer."))
+        return [name for name in names if self.spec.rules or name.removeprefix("answer.") not in rules]
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the answers, model by model, in the order of the benchmark."""
@@ -51,16 +59,13 @@ class AnswersToRate(Exporter):
         return [path]
 
     def _lines(self, finished: FinishedBuild, cases: _Cases) -> Iterator[bytes]:
-        evaluation: Mapping[str, Any] = finished.recipe.get("evaluation") or {}
-        baselines: Mapping[str, Any] = evaluation.get("baselines") or {}
-        for name, table in finished.tables.items():
-            for batch in table.batches(["parents", "model", "text", "outcome"]) if name.startswith("answer.") else ():
+        for name in self._rated(finished):
+            for batch in finished.tables[name].batches(["parents", "model", "text", "outcome"]):
                 places = first_known(combined_column(batch, "parents"), cases.index).tolist()
                 rows = batch.select(["model", "text", "outcome"]).to_pylist()
                 for place, answer in zip(places, rows, strict=True):
-                    rule = str((baselines.get(answer["model"]) or {}).get("kind", "people")) != "people"
                     text = strip_reasoning(answer["text"])
-                    if place >= 0 and text and (self.spec.rules or not rule):
+                    if place >= 0 and text:
                         yield cases.line(place, {**answer, "text": text})
 
 
