@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+_LONGEST = 200
+"""A system refuses to look for a file with a longer name."""
 _USAGE = "usage: benchbuild recipe=NAME [key=value ...]\n       benchbuild COMMAND [argument ...]\n"
 
 
@@ -57,10 +60,10 @@ def unknown_arguments(name: str, given: list[str]) -> Exception:
     problems: list[Problem] = []
     for each in given:
         key, equals, value = each.partition("=")
-        if equals and value and Path(value).is_file() and "--data" in options:
-            near = f"did you mean --data {value}?"
+        if equals and 0 < len(value) < _LONGEST and Path(value).is_file() and "--data" in options:
+            near = f"did you mean --data {shlex.quote(value)}?"
         elif equals and f"--{key}" in options:
-            near = f"did you mean --{key} {value}?"
+            near = f"did you mean --{key} {shlex.quote(value)}?"
         else:
             near = did_you_mean(key, options) or f"`benchbuild {name} --help` lists its arguments"
         problems.append(Problem(f"benchbuild {name} takes no {each!r}", where=f"command line: {each}", hint=near))

@@ -213,7 +213,7 @@ def _print_data(
         if not all(problem.message.startswith(_MISSING) for problem in is_open):
             raise
         lines += [f"left to fill in ({OPEN_PLACE}):", *(f"  {problem.key}  {problem.where}" for problem in is_open)]
-    if files[0].roles:
+    if files[0].roles and len(files) == 1:
         columns = _columns_argument(files[0])
         lines.append(f"wrong? correct it, and give this command again with --overwrite --columns {columns}")
     lines += [
@@ -226,7 +226,7 @@ def _print_data(
 
 def _columns_argument(file: DataFile) -> str:
     """What `--columns` says of a file as it was read; with COL for a name that would have to be written otherwise."""
-    pairs = (f"{role}={'COL' if set(column) & set(',[].') else column}" for role, column in file.roles)
+    pairs = (f"{role}={'COL' if ',' in column else column}" for role, column in file.roles)
     return shlex.quote(",".join(pairs))
 
 

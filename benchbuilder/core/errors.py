@@ -82,8 +82,9 @@ class RecipeError(BenchbuilderError):
     def __init__(self, problems: list[Problem] | tuple[Problem, ...], *, next: str = "") -> None:
         self.problems = tuple(problems)
         count = len(self.problems)
-        typed = count and all(problem.where.startswith(("command line", "--")) for problem in problems)
-        where = "on the command line" if typed else "in the recipe"
+        places = {" ".join(problem.where.split(" ", 1)[:1]) for problem in problems}
+        typed = all(place == "command" or (place.startswith("--") and place != "--data") for place in places)
+        where = "with --data" if places == {"--data"} else "on the command line" if typed else "in the recipe"
         super().__init__(f"{count} problem{'s' if count != 1 else ''} {where}", next=next)
 
     def __str__(self) -> str:

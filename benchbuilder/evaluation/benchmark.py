@@ -61,10 +61,12 @@ def _other_files_note(built: Store, manifest: Manifest) -> str:
     """That the files in the folder of a build hold the items of other overrides than those that are meant; or empty."""
     if not recorded_steps(built.folder) or outputs_match(built.folder, manifest):
         return ""
-    overrides = shlex.join(last_overrides(built) or ())
+    overrides, latest = shlex.join(last_overrides(built) or ()), built.latest(manifest.step)
+    has_items = latest is not None and latest.rows > 0 and outputs_match(built.folder, latest)
+    advice = "give its overrides to evaluate it" if has_items else "it has no items yet"
     return (
-        f"the files in {display_path(built.folder)} are of another build{f' ({overrides})' if overrides else ''}: give "
-        f"its overrides to evaluate it. These are {manifest.rows:,} items of the overrides given now"
+        f"the files in {display_path(built.folder)} are of another build{f' ({overrides})' if overrides else ''}: "
+        f"{advice}. These are {manifest.rows:,} items of the overrides given now"
     )
 
 

@@ -210,7 +210,8 @@ def relation_warnings(loaded: LoadedRecipe, rows: Mapping[str, Sequence[Row]]) -
     for step, spec in loaded.recipe.steps.items():
         settings: Any = spec
         if spec.kind == "swap_triple":
-            yield from _misplaced(loaded, settings.relations, f"steps.{step}.relations", chain(*rows.values()))
+            whole = chain(*rows.values()) if all(len(read) < _ROWS for read in rows.values()) else ()
+            yield from _misplaced(loaded, settings.relations, f"steps.{step}.relations", whole)
         functional: tuple[str, ...] = settings.relations.functional if spec.kind == "swap_triple" else ()
         key = f"steps.{step}.relations.functional"
         for source, read in rows.items() if functional else ():
@@ -233,10 +234,11 @@ def _misplaced(loaded: LoadedRecipe, lists: FrozenModel, key: str, rows: Iterabl
         if both := [name for name in named[one] if name in named[other]]:
             what, hint = f"relations are listed as {one} and as {other}", "leave each in one of the lists"
             yield Problem(what, key=key, where=where, actual=", ".join(both), hint=hint)
-    known = {row.payload.relation for row in rows if isinstance(row, Fact) and isinstance(row.payload, Triple)}
+    known = {compose_characters(row.payload.relation) for row in rows
+             if isinstance(row, Fact) and isinstance(row.payload, Triple)}  # fmt: skip
     for name in dict.fromkeys(chain(*named.values())) if known else ():
         near = get_close_matches(name, sorted(known), n=1, cutoff=_MISSPELT)
-        if name not in known and near:
+        if compose_characters(name) not in known and near:
             hint = f"did you mean {near[0]!r}?"
             yield Problem("no row that was read has this relation", key=key, where=where, actual=name, hint=hint)
 

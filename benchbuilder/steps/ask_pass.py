@@ -143,13 +143,21 @@ class AskPass(Map):
         ends = self.spec.cloze_ends if stem_size(answer_text(statement)) > _NAME else ()
         if ends and not right.strip() and first_match(ends, left.rstrip()) is None:
             return Dropped("open_end", left)
-        spans = sentence_spans(left, self.spec.stops, self.spec.soft_stops, self.spec.abbreviations)
-        start = spans[-1].start if len(spans) > 1 else 0
-        case = left[:start].rstrip() + "\n" if start else ""
-        if not right.strip() and any(mark in case for mark in self.spec.marks):  # what follows a question is no gap
+        start, asks = self._last_sentence(left)
+        if asks and not any(mark.isalnum() for mark in right):  # what follows a question is no gap
             return Dropped("not_a_question", left)
-        sides = {"left": left[start:].rstrip() + (" " if left.endswith(" ") else ""), "right": right}
+        case = left[:start].rstrip() + "\n" if start else ""
+        sides = {"left": (part := left[start:]).rstrip() + (" " if part.endswith(" ") else ""), "right": right}
         return self._question(statement, payload, "cloze", case + fill_template(self.spec.cloze, sides)[0])
+
+    def _last_sentence(self, left: str) -> tuple[int, bool]:
+        """Where the sentence begins whose gap `left` stands before, and whether one before it asks something."""
+        spans = sentence_spans(left, self.spec.stops, self.spec.soft_stops, self.spec.abbreviations)
+        ended = left.rstrip().endswith((*self.spec.stops, *self.spec.soft_stops))  # the gap opens a sentence of its own
+        start, before = (len(left), spans) if ended else (spans[-1].start if spans else 0, spans[:-1])
+        while before and left[start : start + 1].islower():  # it was an abbreviation that nobody listed
+            start, before = before[-1].start, before[:-1]
+        return (start if before else 0), any(span.slice_of(left).endswith(tuple(self.spec.marks)) for span in before)
 
     def _question(self, statement: Statement, payload: AnsweredQuestion, form: str, text: str) -> Outcome:
         question = Question.child(

@@ -221,8 +221,9 @@ class AskSetTriple(Gather):
         for key, every in concepts.items():
             asked = [fact for fact in every if not (is_open and self._is_unusable(getattr(fact.triple, group.end)))]
             if len(asked) < len(every):
-                left = {fact.place: getattr(fact.triple, group.end) for fact in every if fact not in asked}
-                outcomes.update((place, Dropped("unusable_end", name)) for place, name in left.items())
+                kept = {fact.place for fact in asked}
+                left = [(fact.place, getattr(fact.triple, group.end)) for fact in every if fact.place not in kept]
+                outcomes.update((place, Dropped("unusable_end", name)) for place, name in left)
             if not asked:
                 continue
             triple = asked[0].triple

@@ -90,6 +90,11 @@ def test_questions_with_many_right_answers_need_their_options_in_english() -> No
         "Which areas of the world are free of rabies?",
         "Which blood cells carry oxygen and can divide?",
         "Which is the largest organ?",
+        "Which food contains iron?",
+        "Which permanent teeth come first?",
+        "Which cellular activity would likely be most affected?",
+        "For a very weak base, the pKb of a solution would likely be:",
+        "Why would you flush a catheter?",
     ):
         assert first_match(patterns, text) is not None
     for text in ("Why do infants need vitamin K?", "Which organ makes bile?", "Which virus causes measles?"):

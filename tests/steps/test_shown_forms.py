@@ -338,6 +338,15 @@ def test_questions_about_what_is_not_shown_are_screened():
         ),
         ("他抬头看。看见的____是圆的。", "cloze", "他抬头看。\n<看见的…是圆的。>"),
         ("Which of its sides do we see? I. Near II. Far", "not_a_question", ""),
+        ("Which of its sides do we see? I. Near II. ____.", "not_a_question", ""),
+        (
+            "He asks “Why is it round?” and is told that it is",
+            "cloze",
+            "<He asks “Why is it round?” and is told that it is…>",
+        ),
+        ("He looks up. He waits. ____ is what he sees.", "cloze", "He looks up. He waits.\n<… is what he sees.>"),
+        ("他抬头看。（ ）是圆的。", "cloze", "他抬头看。\n<…是圆的。>"),
+        ("At a temp. of 300 K he sees", "cloze", "<At a temp. of 300 K he sees…>"),
         ("____.", "only_a_gap", ""),
         ("__ and __ are moons", "several_gaps", ""),
         ("Which of the following is a moon?", "speaks_of_options", ""),
@@ -516,3 +525,13 @@ def _pairs(value):
     for key, child in value.items() if isinstance(value, dict) else ():
         yield key, child
         yield from _pairs(child)
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [("2．64岁女性，头痛。", "64岁女性，头痛。"), ("12. What is it?", "What is it?"), ("2.64岁", "2.64岁")],
+)
+def test_the_number_of_a_question_goes_even_before_an_age(text, rest):
+    flow = (Path(__file__).parents[2] / "recipes/flow/forms.yaml").read_text(encoding="utf-8")
+    found = regex.match(yaml.safe_load(flow)["clean"]["numbering"], text)
+    assert text[found.end() if found else 0 :] == rest

@@ -44,7 +44,8 @@ _ROLES = {
 """What ``--columns`` may name, and the name by which the column of somebody's choice is then known."""
 _COLUMN_ROLES = (*_ROLES, "context", "evidence")
 _OF_KIND = {
-    "multiple_choice": {"question", "options", "key", "right", "wrong"}, "claims": {"claim", "label", "premise"},
+    "multiple_choice": {"question", "options", "key", "right", "wrong"},
+    "claims": {"claim", "label", "premise", "text", "question", "right"},
     "question_answer": {"question", "right", "wrong"}, "corpus": {"text", "title"},
     "triples": {"head", "relation", "tail", "head_type", "tail_type"},
 }  # fmt: skip
@@ -115,12 +116,26 @@ def read_data_files(given: Sequence[str], columns: str | None, language: str | N
     for path in map(Path, given):
         check_file(path, f"--data {path}")
         try:
-            files.append(_read(path, _own_name(path, [file.name for file in files]), told, language or ""))
+            name = _own_name(path, [file.name for file in files])
+            files.append(_with_sure_roles(_read(path, name, told, language or ""), language or ""))
         except UnclearLayoutError as question:
             what, hint = "what this file holds could not be told", question.hint or _HINT
             problem = Problem(what, where=f"--data {path}", actual=str(question), hint=hint)
             raise RecipeError([problem]) from None
     return files
+
+
+def _with_sure_roles(file: DataFile, language: str) -> DataFile:
+    """The file without `roles` if to name these columns would not say the same."""
+    told = dict[str, list[str]]()
+    for role, column in file.roles:
+        told.setdefault(role, []).append(column)
+    try:
+        again = _read(file.given, file.name, told, language) if told else file
+    except UnclearLayoutError:
+        return replace(file, roles=())
+    same = (again.kind, again.layout, again.evidence) == (file.kind, file.layout, file.evidence)
+    return file if same else replace(file, roles=())
 
 
 def check_file(path: Path, where: str) -> None:
@@ -294,7 +309,7 @@ def _told(
             cells = columns_of(found.records)
             names = {alias: _column(name, cells) for alias, name in _aliases(told)}
             known: Cells = {alias: cells[name] for alias, name in names.items()} if names else cells
-            _refuse_letters(told.get("right", ()), cells)
+            _refuse_key(told.get("right", ()), cells)
             own_kind, layout = _of_kind(kind, known, labels)
         except UnclearLayoutError as question:
             if question.sure:
@@ -322,14 +337,20 @@ def _kinds_with(told: Mapping[str, Sequence[str]]) -> Sequence[str]:
     raise UnclearLayoutError(together, sure=True)
 
 
-def _refuse_letters(right: Iterable[str], cells: Cells) -> None:
-    """UnclearLayoutError for a column of right answers that holds letters: it is a key."""
-    for name in right:
-        values = list(filter(None, (str(value or "") for value in cells[_column(name, cells)])))
-        if values and all(map(_LETTER.fullmatch, values)):
-            letters = ", ".join(sorted({*values}))
-            hint = f"it may be the key: --columns question=COL,options=COL,options=COL,key={name}"
-            raise UnclearLayoutError(f"{name} holds no right answers but letters: {letters}", sure=True, hint=hint)
+def _refuse_key(right: Sequence[str], cells: Cells) -> None:
+    """UnclearLayoutError for a column of right answers that is the key of options in other columns."""
+    values = [str(value or "") for name in right for value in cells[_column(name, cells)]]
+    if not any(values) or not all(map(_LETTER.fullmatch, filter(None, values))):
+        return
+    try:
+        layout = find_columns("multiple_choice", cells)
+    except UnclearLayoutError:
+        return  # there are no options: blood groups, vitamins
+    if layout.columns.get("answer_key") in right:
+        said = ",".join(f"{role}={column}" for role, column in _roles("multiple_choice", layout, None, cells))
+        letters = ", ".join(sorted({*filter(None, values)}))
+        problem = f"{', '.join(right)} holds no right answers but letters of options: {letters}"
+        raise UnclearLayoutError(problem, sure=True, hint=f"it is their key: --columns {shlex.quote(said)}")
 
 
 def _of_kind(kind: str, cells: Cells, labels: Mapping[str, str]) -> tuple[str, Layout]:

@@ -11,8 +11,9 @@ from benchbuilder.core.text.normalise import compose_characters
 
 _LAST = regex.compile(r"[A-Za-z0-9]+\Z|(?<![\p{L}\p{M}\p{N}])(?:\p{LC}\p{M}*)\Z")
 _INITIAL = regex.compile(r"\p{LC}\p{M}*")
-_CLOSING = frozenset("”’»」』）)]\"'")
-"""Marks that close what somebody said, or an aside: they belong to the sentence before them."""
+_CLOSING, _STRAIGHT = frozenset("”’»」』）)]"), frozenset("\"'")
+"""Marks that close what somebody said, or an aside: they belong to the sentence before them; a straight one that the
+sentence has not opened begins the next."""
 _LETTER = regex.compile(r"[\p{L}\p{M}\p{N}]")
 
 
@@ -36,7 +37,9 @@ def sentence_spans(
     for at, mark in enumerate(text):
         if mark in stops or (mark in soft_stops and _ends_sentence(text, start, at, folded)):
             end = at + 1
-            while text[end : end + 1] in _CLOSING:
+            while text[end : end + 1] in _CLOSING or (
+                text[end : end + 1] in _STRAIGHT and text[start:at].count(text[end]) % 2
+            ):
                 end += 1
             _add(spans, text, start, end)
             start = end

@@ -144,11 +144,44 @@ def test_a_file_becomes_a_recipe_and_the_printed_command_makes_items(
 
 
 @pytest.mark.parametrize(("name", "text", "encoding"), [file[:3] for file in FILES], ids=[name for name, *_ in FILES])
-def test_the_columns_as_printed_say_the_same_again(name: str, text: str, encoding: str, here: Path) -> None:
-    [file] = read_data_files([write(here, name, text, encoding)], None)
-    assert bool(file.roles) == (file.kind != "rdf")
-    [again] = read_data_files([name], ",".join(f"{role}={column}" for role, column in file.roles))
-    assert (again.kind, again.layout, again.evidence) == (file.kind, file.layout, file.evidence)
+def test_the_columns_as_printed_say_the_same_again(
+    name: str, text: str, encoding: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["new", "mine", "--data", write(here, name, text, encoding)]) == 0
+    said = capsys.readouterr().out
+    [*lines] = [line for line in said.splitlines() if line.startswith("wrong? correct it")]
+    assert bool(lines) == (not name.endswith(".nt"))
+    if not lines:
+        return
+    given = shlex.split(lines[0].partition(" with ")[2])
+    assert main(["new", "mine", "--data", name, *given]) == 0
+    again = capsys.readouterr().out
+    assert again.partition("written: ")[0] == said.partition("written: ")[0]
+
+
+def test_columns_that_would_not_say_the_same_are_not_printed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"question": f"What is {n}?", "best_answer": f"r{n}",
+             "correct_answers": [f"r{n}", f"s{n}"], "incorrect_answers": [f"w{n}"]} for n in range(6)]  # fmt: skip
+    write(here, "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["new", "mine", "--data", "a.jsonl"]) == 0
+    assert "wrong? correct it" not in capsys.readouterr().out
+    write(here, "b.csv", exam(ENGLISH[:2], ",", "question A B C answer"))
+    write(here, "c.csv", exam(ENGLISH[2:], ",", "question A B C answer"))
+    assert main(["new", "two", "--data", "b.csv", "--data", "c.csv"]) == 0
+    assert "--columns" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "kind"),
+    [
+        ("text,label\nTea is old.,true\nTin is soft.,false\n", "text=text,label=label", "claims"),
+        ("q,a\nIs tea old?,yes\nIs tin soft?,no\n", "question=q,right=a", "claims"),
+        ("q,a\nWhich group gives to all?,O\nWhich vitamin is in carrots?,A\n", "question=q,right=a", "question_answer"),
+    ],
+)
+def test_what_roles_may_mean(text: str, columns: str, kind: str, here: Path) -> None:
+    [file] = read_data_files([write(here, "a.csv", text)], columns)
+    assert file.kind == kind
 
 
 @pytest.mark.push
@@ -258,15 +291,23 @@ def test_columns_that_somebody_names_are_taken(
     [
         ("size=a", "this gives no role to a column"),
         ("question=nothing,right=a", "there is no column nothing"),
-        ("question=a,right=k,wrong=b", "k holds no right answers but letters: A, B"),
         ("question=a,head=b", "names head, question, and nothing is read from all of these"),
     ],
 )
 def test_wrong_names_of_columns(columns: str, problem: str, here: Path) -> None:
-    file = write(here, "a.csv", "a,b,k\nWhat is it?,this,A\nWho is it?,he,B\nWhere is it?,here,A\n")
+    file = write(here, "a.csv", "a,b\nWhat is it?,this\nWho is it?,he\n")
     with pytest.raises(RecipeError, match=r"could not be told|gives no role") as caught:
         read_data_files([file], columns)
     assert problem in str(caught.value)
+
+
+def test_a_key_is_not_taken_for_right_answers(here: Path) -> None:
+    file = write(here, "a.csv", exam(ENGLISH, ",", "Frage A B C k"))
+    with pytest.raises(RecipeError, match="k holds no right answers but letters of options: A, B, C") as caught:
+        read_data_files([file], "question=Frage,right=k,wrong=B")
+    said = str(caught.value).partition("--columns question")[2].splitlines()[0]
+    [read] = read_data_files([file], "question" + said)
+    assert read.layout.columns["answer_key"] == "k"
 
 
 def test_questions_about_a_passage_show_it(here: Path) -> None:

@@ -125,6 +125,7 @@ def test_full_and_half_width_stops(text, expected):
 def test_what_closes_behind_a_stop_belongs_to_its_sentence():
     text = "他说“热。”（三天。）然后"
     assert split_sentences(text, "。") == ["他说“热。”", "（三天。）", "然后"]
+    assert split_sentences('他来了。"你好"是他说的。', "。") == ["他来了。", '"你好"是他说的。']
     assert split_sentences('They "rest." Then [they go.] They', "", ".") == ['They "rest."', "Then [they go.]", "They"]
 
 

@@ -116,7 +116,7 @@ def test_a_long_broken_pattern_shows_the_place_only():
     with pytest.raises(ValueError, match="not a regular expression") as caught:
         check_regex("(" + "a" * 99_000 + "b" * 99 + "|" * 9)
     assert len(str(caught.value)) < 200
-    assert first_match(("a{1}" * 500,), "a" * 500) == "a{1}" * 20 + " ..."
+    assert first_match(("a{1}" * 500,), "a" * 500) == f"“{'a' * 40}”"
 
 
 def test_a_broken_pattern_is_a_value_error_that_shows_it():

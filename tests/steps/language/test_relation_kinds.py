@@ -52,6 +52,9 @@ def each_once(tails: list[str], count: int = 24) -> list[tuple[str, str]]:
         ("zh", "药物治疗", each_once(["阿司匹林", "青霉素"]), "open"),
         ("zh", "发病部位", each_once(["肝", "肺"]), "open"),
         ("zh", "病理分型", each_once(["鳞癌", "腺癌"]), "checkable"),
+        ("zh", "主治医师", each_once(["甲", "乙"]), "functional"),
+        ("en", "economic indicator", each_once(["wheat", "tin"]), "functional"),
+        ("es", "localización", each_once(["Lima", "Quito"]), "functional"),
         ("de", "Behandlung mit", each_once(["Aspirin", "Penicillin"]), "open"),
         ("en", "sideEffect", each_once(["nausea", "rash"]), "open"),
         ("en", "has_risk_factor", each_once(["smoking", "age"]), "open"),
@@ -222,6 +225,20 @@ def test_chinese_questions_ask_for_a_person_by_who(relation: str, one: str, all_
     assert single is not None
     assert several is not None
     assert (single.oe, several.oe_set) == (one, all_ends)
+
+
+@pytest.mark.parametrize(
+    ("relation", "asked"),
+    [
+        ("相关（导致）", "{head}可以导致哪些情况？"),
+        ("相关(转化)", "{head}可以转化为哪些情况？"),
+        ("相关（症状）", "{head}的相关症状包括哪些？"),
+    ],
+)
+def test_brackets_say_what_a_relation_is(relation: str, asked: str) -> None:
+    sentence = words_of("zh").sentence_for(natures("zh", relation, [("甲", "乙"), ("甲", "丙")]))
+    assert sentence is not None
+    assert sentence.oe_set == asked
 
 
 @pytest.mark.parametrize("language", LIBRARY.option_names("relations"))
