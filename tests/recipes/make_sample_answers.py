@@ -35,7 +35,7 @@ from benchbuilder.pipeline.store.folder import Store
 
 SAMPLE = Path(__file__).parents[2] / "recipes" / "recipe" / "care_mi" / "sample"
 SEED = 20231122
-ITEMS = 120
+ITEMS = 119
 ASPECTS = ("correctness", "interpretability")
 RATERS = {"rater_1": (-0.03, 0.0, 0.1), "rater_2": (0.0, -0.1, 0.12), "rater_3": (0.04, 0.08, 0.14)}
 """Each person's leaning, what they add for a long answer and take from a short one, and the spread of their slips."""
