@@ -33,7 +33,8 @@ from benchbuilder.steps.base import Gather, Port
 from benchbuilder.steps.language.patterns import first_match
 from benchbuilder.steps.language.questions import CONTEXT_REMARK
 
-_READ = ["premise", "text"]
+_READ = ["premise", "text", "asked"]
+_ASKS = ("?", "？", "؟")
 _LABELS = ("unknown", "true", "false")
 _FEW, _SHARE = 3, 0.02
 """So many claims with both labels, and this share of all, are no slips."""
@@ -61,11 +62,13 @@ class ScreenClaims(Gather):
     """
 
     kind: ClassVar[str] = "screen_claims"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = ScreenClaimsSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[LabelledClaim])}
     reasons: ClassVar[Mapping[str, str]] = {
         "contradicts": "Another record says the opposite of the same text; both are dropped.",
         "repeated": "An earlier record has the same text and label.",
+        "asks": "The text is a question, to which neither label is an answer (the source may read it `as: yes_no`).",
         "fragment": "The text is too short to be a sentence of its own.",
         "not_alone": "The claim leaves open who, where or when is meant, tells somebody to do something or is a title.",
         "context_dependent": "The claim is about a text that is not shown.",
@@ -103,10 +106,12 @@ class ScreenClaims(Gather):
         """The claims that are not kept, by position."""
         for start, batch in _claims(table):
             for place, claim in enumerate(batch.select(_READ).to_pylist(), start):
-                if (found := alike.outcome(place) or self._fault(claim["text"], claim["premise"])) is not None:
+                if (found := alike.outcome(place) or self._fault(**claim)) is not None:
                     yield place, found
 
-    def _fault(self, text: str, premise: str) -> Dropped | None:
+    def _fault(self, text: str, premise: str, asked: bool) -> Dropped | None:
+        if not asked and text.rstrip().endswith(_ASKS):
+            return Dropped("asks", text)
         if text_length(text, self.spec.unit) < self.spec.shortest:
             return Dropped("fragment", text)
         if premise:
@@ -156,7 +161,7 @@ def _claims(table: Table[Any]) -> Iterator[tuple[int, pa.Table]]:
     start = 0
     for batch in table.batches(["id", "payload"]):
         payload = combined_column(batch, "payload")
-        columns = {name: pc.struct_field(payload, name) for name in ("premise", "text", "label")}
+        columns = {name: pc.struct_field(payload, name) for name in ("premise", "text", "label", "asked")}
         yield start, pa.table({"id": combined_column(batch, "id"), **columns})
         start += batch.num_rows
 

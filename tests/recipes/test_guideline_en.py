@@ -80,6 +80,7 @@ def test_the_report_counts_the_sections_of_the_document(made):
         ("However the spatula is a tool that is made of steel or wood.", None),
         ("It is a disease that is seen in many countries.", None),
         ("This is the first step that leads to a safe kitchen.", None),
+        ("A first-flush diverter is a device that turns the first rain away.", "A first-flush diverter"),
         ("Anaemia is the most frequent disorder of the blood in women.", None),
     ],
 )

@@ -91,6 +91,11 @@ def test_fragments_and_claims_about_an_unseen_text_are_dropped():
                     context_dependent=["^It "]) == ["fragment", "context_dependent", "unknown_label"]  # fmt: skip
 
 
+def test_a_question_among_claims_is_dropped_and_one_that_is_asked_is_not():
+    assert screened(fact("Is Mars red?"), fact("火星是红色的吗？", line=2), fact("Mars is red.", line=3),
+                    fact("Is Mars blue?", asked=True, line=4)) == ["asks", "asks", None, None]  # fmt: skip
+
+
 def test_claims_that_do_not_stand_alone_are_dropped_unless_a_text_stands_before_them():
     words = {"not_alone": ["^Experts say"]}
     assert screened(fact("Experts say that Mars is red.")) == [None]
