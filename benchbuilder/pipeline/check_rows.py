@@ -234,8 +234,11 @@ def _misplaced(loaded: LoadedRecipe, lists: FrozenModel, key: str, rows: Iterabl
         if both := [name for name in named[one] if name in named[other]]:
             what, hint = f"relations are listed as {one} and as {other}", "leave each in one of the lists"
             yield Problem(what, key=key, where=where, actual=", ".join(both), hint=hint)
-    known = {compose_characters(row.payload.relation) for row in rows
-             if isinstance(row, Fact) and isinstance(row.payload, Triple)}  # fmt: skip
+    known = {
+        compose_characters(row.payload.relation)
+        for row in rows
+        if isinstance(row, Fact) and isinstance(row.payload, Triple)
+    }
     for name in dict.fromkeys(chain(*named.values())) if known else ():
         near = get_close_matches(name, sorted(known), n=1, cutoff=_MISSPELT)
         if compose_characters(name) not in known and near:

@@ -46,14 +46,17 @@ _COLUMN_ROLES = (*_ROLES, "context", "evidence")
 _OF_KIND = {
     "multiple_choice": {"question", "options", "key", "right", "wrong"},
     "claims": {"claim", "label", "premise", "text", "question", "right"},
-    "question_answer": {"question", "right", "wrong"}, "corpus": {"text", "title"},
+    "question_answer": {"question", "right", "wrong"},
+    "corpus": {"text", "title"},
     "triples": {"head", "relation", "tail", "head_type", "tail_type"},
-}  # fmt: skip
+}
 """What ``--columns`` may name of a file of each kind, besides what is shown with it."""
 _ROLE_NAMES = {
-    "multiple_choice": {"answer_key": "key", "answer": "right"}, "several_choice": {"answer_key": "key"},
-    "question_answer": {"answers": "right"}, "claims": {"text": "claim"},
-}  # fmt: skip
+    "multiple_choice": {"answer_key": "key", "answer": "right"},
+    "several_choice": {"answer_key": "key"},
+    "question_answer": {"answers": "right"},
+    "claims": {"text": "claim"},
+}
 """The roles of ``--columns`` that a source's settings call otherwise."""
 _LETTER = re.compile(r"\s*\(?[A-Ja-j]\)?[.)]?\s*")
 _LABELS = ("true", "false", "skip")
@@ -387,8 +390,12 @@ def _column(name: str, cells: Cells) -> str | int:
 def _own_columns(value: Any, names: Mapping[str, str | int]) -> Any:
     """Columns as the file names them; the first of a list, too."""
     given = cast("list[Any]", value if isinstance(value, list) else [value])
-    own = [f"{names[first]}[0]" if (first := str(column).removesuffix("[0]")) != column and first in names
-           else names.get(column, column) for column in given]  # fmt: skip
+    own = [
+        f"{names[first]}[0]"
+        if (first := str(column).removesuffix("[0]")) != column and first in names
+        else names.get(column, column)
+        for column in given
+    ]
     return own if isinstance(value, list) else own[0]
 
 
