@@ -70,7 +70,8 @@ def _failed_gates(
 ) -> Iterator[str]:
     for gate, question, required in rules:
         enough = candidate.supporting_paragraphs >= minimum
-        passed = enough if question is None else passes_gate(question, candidate.answers[gate], required)
+        answer = candidate.answers.get(gate)  # none: the question is about a field that the task lacks
+        passed = enough if question is None else answer is None or passes_gate(question, answer, required)
         if not passed and gate not in ignored_gates:
             yield gate
 

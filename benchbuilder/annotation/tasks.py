@@ -105,14 +105,20 @@ def make_row_tasks(rows: Iterable[Any], fields: Iterable[str]) -> tuple[tuple[Ta
     return tuple(tasks.values()), key_of
 
 
+def asked_about(task: Task, spec: AnnotationSpec) -> dict[str, GuidingQuestion]:
+    """The guiding questions about `task` as a whole, in order: those about a field only if it shows something there."""
+    empty = {name for name, text in task.fields if not text.strip()}
+    return {name: question for name, question in spec.questions_about("claim").items() if question.field not in empty}
+
+
 def judgement_requests(tasks: Iterable[Task], spec: AnnotationSpec) -> dict[Subject, JudgementRequest]:
     """Every judgement that the recipe requests about `tasks`, by subject."""
-    on_claims = [(name, wording_key(question)) for name, question in spec.questions_about("claim").items()]
+    wordings = {name: wording_key(question) for name, question in spec.questions_about("claim").items()}
     on_evidence = [(name, wording_key(question)) for name, question in spec.questions_about("evidence").items()]
     requests: dict[Subject, JudgementRequest] = {}
     for task in tasks:
-        for name, wording in on_claims:
-            subject = Subject(task.key, wording, task.text)
+        for name in asked_about(task, spec):
+            subject = Subject(task.key, wordings[name], task.text)
             requests[subject] = JudgementRequest(subject, name, "claim", task.key)
         for paragraph in task.paragraphs:
             for name, wording in on_evidence:

@@ -82,7 +82,6 @@ from .records.arrow.row_ids import RowIndex as RowIndex
 from .records.arrow.row_ids import UniqueIds as UniqueIds
 from .records.arrow.table import Table as Table
 from .records.arrow.table import schema_of as schema_of
-from .records.name_sets import LOOSE_SET as LOOSE_SET
 from .records.name_sets import OPEN_SET as OPEN_SET
 from .records.name_sets import SET_FORM as SET_FORM
 from .records.name_sets import join_members as join_members
@@ -267,6 +266,7 @@ from .text.tables import read_csv_rows as read_csv_rows
 from .text.tables import read_row_file as read_row_file
 from .text.tables import unescape_cell as unescape_cell
 from .text.templates import fill_template as fill_template
+from .text.templates import inner_quotes as inner_quotes
 from .text.templates import placeholders as placeholders
 from .text.templates import template_faults as template_faults
 from .text.wordlist import WordFinder as WordFinder

@@ -21,6 +21,7 @@ from benchbuilder.core import (
     Statement,
     fill_template,
     find_all,
+    inner_quotes,
     sentence_spans,
 )
 from benchbuilder.steps.base import Map, Port
@@ -70,7 +71,7 @@ class AskPass(Map):
     """One open-ended question for each fact: its own question, or one about the gap in an unfinished sentence."""
 
     kind: ClassVar[str] = "ask_pass"
-    version = 3
+    version = 4
     spec_class: ClassVar[type[StepSpec]] = AskPassSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement), "fact": Port(Fact, mode="parent")}
     output: ClassVar[type[Row] | None] = Question
@@ -148,7 +149,8 @@ class AskPass(Map):
             return Dropped("not_a_question", left)
         case = left[:start].rstrip() + "\n" if start else ""
         sides = {"left": (part := left[start:]).rstrip() + (" " if part.endswith(" ") else ""), "right": right}
-        return self._question(statement, payload, "cloze", case + fill_template(self.spec.cloze, sides)[0])
+        shown = {name: inner_quotes(text, self.spec.cloze) for name, text in sides.items()}
+        return self._question(statement, payload, "cloze", case + fill_template(self.spec.cloze, shown)[0])
 
     def _last_sentence(self, left: str) -> tuple[int, bool]:
         """Where the sentence begins whose gap `left` stands before, and whether one before it asks something."""

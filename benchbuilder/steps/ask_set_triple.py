@@ -12,7 +12,6 @@ from pydantic import Field
 
 from benchbuilder.config import StepSpec
 from benchbuilder.core import (
-    LOOSE_SET,
     OPEN_SET,
     SET_FORM,
     Candidate,
@@ -94,13 +93,13 @@ class AskSetTriple(Gather):
     and any end of the other set bars the pair. Facts that a true/false question asks about are left to it. Relations of
     `ranges`, `preferences` and `kinds` are not asked for.
 
-    Sets of `open` relations carry the tag ``open_set``: the graph does not list all right ends. The tag ``loose_set``
-    says that to name an end of the wrong set contradicts nothing: one of them may be an end of anything, or the
-    relation is open and too few similar concepts are known that could speak against them.
+    Sets of `open` relations carry the tag ``open_set``: the graph does not list all right ends. So an end of another
+    concept is wrong only if similar concepts speak against it. Where too few of them are known, or no other set fits,
+    such a question has no wrong answer.
     """
 
     kind: ClassVar[str] = "ask_set_triple"
-    version = 2
+    version = 3
     spec_class: ClassVar[type[StepSpec]] = AskSetTripleSpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Fact[Triple]),
@@ -144,13 +143,11 @@ class AskSetTriple(Gather):
         outcomes: dict[int, Dropped | NotApplicable] = {}
         groups = self._grouped(each, tables.get("statements"), outcomes)
         known = self._known(tables, groups)
-        asked: dict[int, tuple[str, AnswerSet, AnswerSet]] = {}
-        self._loose: frozenset[str] = frozenset()
-        self._vague = set[AnswerSet]()
+        asked: dict[int, _Asked] = {}
         for group, concepts in sorted(groups.items()):
             sets = dict(self._sets(group, concepts, known.graph, outcomes))
             self._exchange(sets, known, outcomes, asked)
-        found = Counter(own.group.relation for _, own, _ in asked.values())
+        found = Counter(one.own.group.relation for one in asked.values())
         pieces = outcome_pieces(each, Candidate, lambda place, row: self._decided(place, row, outcomes, asked, each))
         return GatherStream(pieces, notes={"sets": dict(sorted(found.items()))})
 
@@ -262,7 +259,7 @@ class AskSetTriple(Gather):
 
     def _exchange(
         self, sets: Mapping[AnswerSet, str], known: KnownWorld, outcomes: dict[int, Dropped | NotApplicable],
-        asked: dict[int, tuple[str, AnswerSet, AnswerSet]],
+        asked: dict[int, _Asked],
     ) -> None:  # fmt: skip
         """Pair the sets of a group; what becomes of the facts of each."""
         order = drawn(sets, self.context.seed)
@@ -270,35 +267,43 @@ class AskSetTriple(Gather):
         if not kept:
             return
         is_open = self._is_open(kept[0].group)
-        found, loose = exchange_sets(kept, self.spec.exchange, known, self._bars, is_open=is_open)
-        self._loose |= loose
-        self._vague.update(one for one in kept if is_open and not _is_well_known(one, known, self.spec.exchange.bar))
+        found = exchange_sets(kept, self.spec.exchange, known, self._bars)
+        bar = self.spec.exchange.bar
+        is_wrong = [not is_open or _is_well_known(one, known, bar) for one in kept]
         for row, one in enumerate(kept):
             partner = found[row]
             if isinstance(partner, Dropped):
-                outcomes.update((place, partner) for place in one.places)
-                continue
+                if not is_open:
+                    outcomes.update((place, partner) for place in one.places)
+                    continue
+                asked[one.places[0]] = _Asked(sets[one], one, None, (one,))
+            else:
+                other = kept[partner]
+                # one family with the set whose ends stand in either question
+                family = (one, other) if is_wrong[row] or is_wrong[partner] else (one,)
+                asked[one.places[0]] = _Asked(sets[one], one, other if is_wrong[row] else None, family)
             outcomes.update((place, NotApplicable("in_set")) for place in one.places[1:])
-            asked[one.places[0]] = sets[one], one, kept[partner]
         for one in left:
             outcomes.update((place, Dropped("over_limit", one.text)) for place in one.places)
 
     def _decided(
-        self, place: int, row: Any, outcomes: Mapping[int, Dropped | NotApplicable],
-        asked: Mapping[int, tuple[str, AnswerSet, AnswerSet]], table: Table[Any],
+        self, place: int, row: Any, outcomes: Mapping[int, Dropped | NotApplicable], asked: Mapping[int, _Asked],
+        table: Table[Any],
     ) -> Sequence[Outcome]:  # fmt: skip
         if place not in asked:
             return [outcomes[place]]
-        text, own, other = asked[place]
-        parents = Table(take_rows(table.arrow, np.array([*own.places[1:], *other.places])), table.row)
-        is_loose = own in self._vague or any(member.key in self._loose for member in other.members)
-        tags = {OPEN_SET: self._is_open(own.group), LOOSE_SET: is_loose}
-        family = content_id("family", sorted(f"{one.group.partition}:{one.text}" for one in (own, other)), "")
+        one = asked[place]
+        own, other = one.own, one.other
+        parents = Table(
+            take_rows(table.arrow, np.array([*own.places[1:], *(other.places if other else ())], np.int64)), table.row
+        )
+        family = content_id("family", sorted(f"{known.group.partition}:{known.text}" for known in one.family), "")
         return [Kept(Candidate.child(
-            row, *parents, produced_by=self.produced_by(own.group.frame), type="oe", question=text,
-            answer=self._told(own), answer_wrong=self._told(other), fact=row.id, family=family, form=SET_FORM,
-            wrong_from="exchanged", checks=("one_question", "no_leak", "disjoint"),
-            tags=tuple(tag for tag, is_on in tags.items() if is_on),
+            row, *parents, produced_by=self.produced_by(own.group.frame), type="oe", question=one.text,
+            answer=self._told(own), answer_wrong=self._told(other) if other else "", fact=row.id, family=family,
+            form=SET_FORM, wrong_from="exchanged" if other else "",
+            checks=("one_question", "no_leak", *(("disjoint",) if other else ())),
+            tags=(OPEN_SET,) if self._is_open(own.group) else (),
         ))]  # fmt: skip
 
     def _is_open(self, group: SwapGroup) -> bool:
@@ -317,6 +322,16 @@ def _is_well_known(one: AnswerSet, known: KnownWorld, bar: SwapBars) -> bool:
     return bar.similar is not None and similar is not None and similar.is_well_known(
         one.concept_key, one.group.side, bar.similar
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question about a set, the set of its wrong answer if it has one, and the sets that its family is named by."""
+
+    text: str
+    own: AnswerSet
+    other: AnswerSet | None
+    family: tuple[AnswerSet, ...]
 
 
 @dataclass(frozen=True, slots=True)

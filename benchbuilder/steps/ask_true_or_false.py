@@ -17,6 +17,7 @@ from benchbuilder.core import (
     Statement,
     Table,
     fill_template,
+    inner_quotes,
     template_faults,
 )
 from benchbuilder.steps.base import Map, Port
@@ -50,6 +51,7 @@ class AskTrueOrFalse(Map):
     """
 
     kind = "ask_true_or_false"
+    version = 2
     spec_class = AskTrueOrFalseSpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Statement),
@@ -75,7 +77,8 @@ class AskTrueOrFalse(Map):
         if excluded is not None:
             return [excluded]
         sentence = self.spec.sentence if statement.context or not self.spec.alone else self.spec.alone
-        text, places = fill_template(sentence, {"claim": statement.text, "context": statement.context})
+        claim = inner_quotes(statement.text, sentence)
+        text, places = fill_template(sentence, {"claim": claim, "context": statement.context})
         shown = statement.model_copy(update={"context": ""}) if "context" in places else statement
         return [Kept(Question.true_or_false(
             shown, produced_by=self.produced_by(), text=text, checks=("shown_whole",),

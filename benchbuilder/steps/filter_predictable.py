@@ -91,7 +91,7 @@ class FilterPredictable(Gather):
         """The positions of the candidates that have the target, in the order of their ids."""
         order = _compute.sort_indices(_column(table, "id")).to_numpy()
         if self.spec.target == "pair":
-            return order
+            return order[_compute.not_equal(_column(table, "answer_wrong"), "").to_numpy()[order]]
         return order[_compute.equal(_column(table, "type"), "tf").to_numpy()[order]]
 
     def _family_scores(self, table: Table[Any], order: Any, names: Sequence[str]) -> dict[str, float]:

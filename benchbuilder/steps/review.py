@@ -84,9 +84,10 @@ class ReviewStep(Gather):
 def decisions_about(
     key: str, names: Iterable[str], votes: CollectedVotes, annotation: AnnotationSpec
 ) -> dict[str, float]:
-    """The decisions on the named guiding questions about the task with `key`."""
+    """The decisions on the named guiding questions that are asked about the task with `key`."""
     questions = annotation.questions_about()
-    return {name: votes.labels.values[Subject(key, wording_key(questions[name]))] for name in names}
+    subjects = {name: Subject(key, wording_key(questions[name])) for name in names}
+    return {name: votes.labels.values[subject] for name, subject in subjects.items() if subject in votes.requests}
 
 
 def dropped_by_gate(gate: str, key: str, votes: CollectedVotes, annotation: AnnotationSpec) -> Dropped:

@@ -172,7 +172,7 @@ def test_a_sample_of_questions_in_several_wordings_shows_who_hangs_on_them(
     data = json.loads((ANALYSIS / "analysis.json").read_text("utf-8"))["wordings"]
     models = {model["model"]: model for model in data["models"]}
     assert models["steady"]["families"] == models["fragile"]["families"] == 40
-    assert asked == 2 * (387 + 3 * models["steady"]["items"])
+    assert asked == 2 * (390 + 3 * models["steady"]["items"])
     assert models["steady"]["spread"]["value"] == models["steady"]["flips"]["value"] == 0
     assert models["steady"]["without"] == [0, 0, 0, 0]
     means = [mean["value"] for mean in models["fragile"]["means"]]

@@ -65,7 +65,7 @@ def model(name: str, server: FakeOpenAI) -> list[str]:
 def test_an_evaluation_says_what_it_did_and_runs_nothing_twice(here: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["evaluate", "-v", *RECIPE]) == 0
     told = said(capsys)
-    assert "10 systems on 387 items, in builds/care_mi/evaluation" in told
+    assert "10 systems on 390 items, in builds/care_mi/evaluation" in told
     assert "answer.echo reused" in told
     assert "built" not in told
     assert "illustrative, not checked by experts" in told
@@ -79,9 +79,9 @@ def test_the_books_of_an_evaluation_balance(here: Path):
     for place in (STORE / "store/steps").glob("*/*/manifest.json"):
         manifest = json.loads(place.read_text(encoding="utf-8"))
         if manifest["step"].startswith("answer."):
-            assert (manifest["rows"], sum(n for *_, n in manifest["counts"])) == (387, 387)
+            assert (manifest["rows"], sum(n for *_, n in manifest["counts"])) == (390, 390)
         elif manifest["step"].startswith("verdict."):
-            assert sum(n for *_, n in manifest["counts"]) == 387
+            assert sum(n for *_, n in manifest["counts"]) == 390
 
 
 @pytest.mark.push
@@ -105,13 +105,13 @@ def test_a_model_of_the_command_line_is_asked_and_a_quote_asks_nobody(
     assert main(["results", *words]) == 0
     assert not server.log(), "neither a quote nor a report asks a model"
     assert main(["evaluate", *words]) == 0
-    assert "387 replies by Some/Model-1" in said(capsys)
+    assert "390 replies by Some/Model-1" in said(capsys)
     asked = [entry["body"]["messages"] for entry in server.log()]
-    assert len(asked) == 387
+    assert len(asked) == 390
     assert all(len(messages) == 1 and messages[0]["role"] == "user" for messages in asked)
     assert "some_model_1" in (STORE / "results.html").read_text(encoding="utf-8")
     assert main(["evaluate", *words]) == 0
-    assert len(server.log()) == 387
+    assert len(server.log()) == 390
     assert SECRET not in (STORE / "recipe.yaml").read_text(encoding="utf-8")
 
 
@@ -124,12 +124,12 @@ def test_replies_that_were_cut_off_are_told_above_the_figures(
     assert main(["evaluate", *words]) == 0
     server.configure(rules=[])
     told = said(capsys)
-    warned = re.search(r"warning: short: (\d+) of 387 replies hit the limit of 16 tokens", told)
+    warned = re.search(r"warning: short: (\d+) of 390 replies hit the limit of 16 tokens", told)
     assert warned is not None, told
-    assert 0 < int(warned[1]) < 387
+    assert 0 < int(warned[1]) < 390
     assert warned.start() < told.index("tf accuracy:")
     page = (STORE / "results.zh.html").read_text(encoding="utf-8")
-    assert f"short：387 条回复中有 {warned[1]} 条达到 16 个词元的上限" in page
+    assert f"short：390 条回复中有 {warned[1]} 条达到 16 个词元的上限" in page
 
 
 def test_several_models_and_a_cap_that_stops_them(here: Path, server: FakeOpenAI, capsys: pytest.CaptureFixture[str]):
@@ -139,10 +139,10 @@ def test_several_models_and_a_cap_that_stops_them(here: Path, server: FakeOpenAI
     told = said(capsys)
     assert "budget.tokens" in told
     first = len(server.log())
-    assert 0 < first < 2 * 387
+    assert 0 < first < 2 * 390
     assert main(["evaluate", *words]) == 0
     bodies = {(entry["body"]["model"], entry["body"]["messages"][0]["content"]) for entry in server.log()}
-    assert len(bodies) == len(server.log()) == 2 * 387, "what was paid for before the cap is not asked again"
+    assert len(bodies) == len(server.log()) == 2 * 390, "what was paid for before the cap is not asked again"
 
 
 @pytest.mark.push
@@ -178,9 +178,9 @@ def test_a_model_of_the_group_can_be_added_with_a_plus_and_keeps_what_is_not_ove
              "evaluation.sampling_of.mini.temperature=0.01"]  # fmt: skip
     assert main(["evaluate", "--quote", *RECIPE, *words]) == 0
     told = said(capsys)
-    assert "answer.mini gpt-4o-mini 387" in told
-    assert "if all are long 387" in told, "the limit of new tokens stays, although the temperature was overridden"
-    assert "792,576" in told
+    assert "answer.mini gpt-4o-mini 390" in told
+    assert "if all are long 390" in told, "the limit of new tokens stays, although the temperature was overridden"
+    assert "798,720" in told
     assert main(["evaluate", "--quote", *RECIPE, "model=none"]) == 0
     assert "nothing to pay" in said(capsys)
 
@@ -203,7 +203,7 @@ def test_a_benchmark_of_others_is_evaluated_beside_ours(here: Path, capsys: pyte
     shutil.copy("builds/care_mi/items.tsv", "theirs.tsv")
     assert main(["evaluate", *RECIPE, "--benchmark", "theirs.tsv"]) == 0
     told = said(capsys)
-    assert "4 systems on 387 items" in told, (
+    assert "4 systems on 390 items" in told, (
         "answers, ratings and figures that came with the recipe are of its own items"
     )
     assert "illustrative" not in told

@@ -90,7 +90,7 @@ def test_others_check_a_sample_and_the_rate_reaches_the_card(capsys: pytest.Capt
     assert main([RECIPE]) == 0
     card = Path("builds/care_mi/tables/annotation.md").read_text("utf-8")
     report = Path("builds/care_mi/report.html").read_text("utf-8")
-    assert "| Total | 387 | 100 | 5 | 5." in card
+    assert "| Total | 390 | 100 | 5 | 5." in card
     chinese = Path("builds/care_mi/report.zh.html").read_text("utf-8")
     assert "at most" in report
     assert "至多" in chinese

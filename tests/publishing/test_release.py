@@ -137,7 +137,7 @@ def test_items_that_nobody_judged_are_not_released_without_a_word(built: BuiltSa
     found = find_refusals(replace(material, tasks=(alone,)), {}, PrivateFolder(tmp_path, b"", {}), card)
     said = [str(refusal) for refusal in found if refusal.code == "unjudged"]
     assert len(said) == 1
-    assert said[0].startswith("nobody judged the 387 items: their keys are those of the sources")
+    assert said[0].startswith("nobody judged the 390 items: their keys are those of the sources")
     found = find_refusals(material, {}, PrivateFolder(tmp_path, b"", {}), card)
     assert "unjudged" not in {refusal.code for refusal in found}
 

@@ -192,18 +192,24 @@ def said(way: str, claim: Claim, right: bool, random: Random) -> str:
     return fixed.get(way, yes_no + statement)
 
 
-def spoken(item: Item[Claim], model: str) -> tuple[Claim, float, float]:
+def spoken(item: Item[Claim], model: str, items: Sequence[Item[Claim]]) -> tuple[Claim, float, float]:
     """The claim of an item as people say it, and the shares of right members in what is right and in what is wrong.
 
-    The answers to a set question become sentences; some leave a right member out, or mix right with wrong ones.
+    The answers to a set question become sentences; some leave a right member out, or mix right with wrong ones. Without
+    a wrong set, these are the members of another item about the same.
     """
     claim = item.payload
     if item.form != SET_FORM:
         return claim, 1.0, 0.0
     random = Random(f"{SEED}:set:{model}:{item.id}")
-    right, wrong = ([names[0] for names in set_members(text)] for text in (claim.answer, claim.answer_wrong))
+    alike = [
+        other.payload.answer for other in items
+        if other.form == SET_FORM and other.payload.question[-6:] == claim.question[-6:] and other.id != item.id
+    ]  # fmt: skip
+    confused = claim.answer_wrong or (random.choice(alike) if alike else "")
+    right, wrong = ([names[0] for names in set_members(text)] for text in (claim.answer, confused))
     named = right if random.random() < 0.7 else right[:-1]
-    count = len(right) // 2 if random.random() < 0.7 else 0
+    count = len(right) // 2 if random.random() < 0.7 or not wrong else 0
     texts = (
         ASKED.sub("、".join(members), claim.question.removesuffix("？")) + "。"
         for members in (named, [*right[:count], *wrong[count:]])
@@ -224,9 +230,9 @@ class Told:
     merit: tuple[float, float]
 
 
-def told(item: Item[Claim], model: str, persona: Persona) -> Told:
-    """What somebody says to an item."""
-    claim, whole, mixed = spoken(item, model)
+def told(item: Item[Claim], model: str, persona: Persona, items: Sequence[Item[Claim]]) -> Told:
+    """What somebody says to one of the items."""
+    claim, whole, mixed = spoken(item, model, items)
     ease = Random(f"{SEED}:ease:{item.fact}").uniform(-0.2, 0.2) * (model != PEOPLE)
     random = Random(f"{SEED}:{model}:{item.id}")
     way = random.choices(list(persona.ways), list(persona.ways.values()))[0]
@@ -244,12 +250,12 @@ def told(item: Item[Claim], model: str, persona: Persona) -> Told:
 
 def answers(items: Sequence[Item[Claim]]) -> list[Told]:
     """What every model says to every item."""
-    return [told(item, model, persona) for item in items for model, persona in PERSONAS.items()]
+    return [told(item, model, persona, items) for item in items for model, persona in PERSONAS.items()]
 
 
 def written(items: Sequence[Item[Claim]]) -> list[Told]:
     """What people write to a part of the items."""
-    return [told(item, PEOPLE, PERSON) for item in drawn(items, ANSWERED)]
+    return [told(item, PEOPLE, PERSON, items) for item in drawn(items, ANSWERED)]
 
 
 def score(person: str, told: Told, aspect: str) -> float:

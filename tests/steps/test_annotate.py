@@ -59,6 +59,20 @@ def test_packets_are_equal_from_run_to_run(world, tmp_path_factory):
     assert files[0] == files[1]
 
 
+def test_nobody_is_asked_about_a_wrong_answer_that_is_not_there(world):
+    bare = candidate(1, answer_wrong="")
+    world.candidates[1] = bare
+    world.evidence = [row for one in world.candidates for row in paragraphs(one)]
+    assert world.waiting().missing == {"a: claim": 24, "a: evidence": 20, "b: claim": 24, "b: evidence": 20}
+    opened, _ = world.packet("a")
+    assert sorted(map(len, opened.values()))[20:] == [4, 5, 5, 5, 5]
+    world.votes(yes)
+    items, _, notes = world.run()
+    assert bare.id in [item.candidate for item in items]
+    assert [row["dropped"] for row in notes["gates"]] == [0] * 6
+    assert notes["questions"]["wrong_is_wrong"]["judged"] == 4
+
+
 def test_partial_votes_are_counted_and_only_the_rest_is_asked(world):
     world.votes(yes, only=("a",))
     assert world.waiting().missing == {"b: claim": 25, "b: evidence": 20}

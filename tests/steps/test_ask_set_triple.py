@@ -142,7 +142,10 @@ def test_what_a_set_is_not_asked_for_by_its_relation(table, tmp_path):
         _, told, _ = run(made(table, tmp_path, exchange={"relations": {name: ["症"]}}), facts)
         assert reasons(told) == {"no_set"}
     asked, _, _ = run(made(table, tmp_path, exchange={"relations": {"open": ["症"]}}), facts)
-    assert [row.tags for row in asked] == [("open_set", "loose_set")] * 2  # nobody is similar, nobody speaks against it
+    wrong = {row.question[0]: (row.answer_wrong, row.wrong_from) for row in asked}
+    assert wrong == {"甲": ("", ""), "乙": ("", "")}  # nobody is similar, nobody speaks against it
+    assert {row.tags for row in asked} == {("open_set",)}
+    assert asked[0].family != asked[1].family
     like = facts_of(
         *((name, relation, [end]) for name in ("甲热", "丙") for relation, end in (("因", "x"), ("症", "七")))
     )
@@ -150,20 +153,17 @@ def test_what_a_set_is_not_asked_for_by_its_relation(table, tmp_path):
     asked, _, _ = run(
         made(table, tmp_path, exchange={"relations": {"open": ["症"]}, "bar": bars}), facts, like[:1] + like[2:]
     )
-    assert {row.question[0]: row.tags for row in asked} == {"甲": ("open_set",), "乙": ("open_set", "loose_set")}
+    assert {row.question[0]: members(row.answer_wrong) for row in asked} == {"甲": {"三", "四"}, "乙": set()}
+    assert asked[0].family == asked[1].family
+    assert [len(row.parents) for row in asked] == [4, 2]
 
 
-def test_in_an_open_relation_half_of_a_wrong_set_may_be_an_end_of_anything(table, tmp_path):
+def test_a_set_of_an_open_relation_is_asked_for_even_if_no_other_set_is_wrong(table, tmp_path):
     known = facts_of(*((name, "症", ["一"]) for name in "丙丁"), ("丙", "因", ["x"]), ("丁", "因", ["y"]))
     step = made(table, tmp_path, exchange={"relations": {"open": ["症"]}})
-    asked, _, _ = run(step, facts_of(FEVER, COUGH), known)
-    assert {row.question[0]: row.tags for row in asked} == {
-        "甲": ("open_set", "loose_set"),
-        "乙": ("open_set", "loose_set"),
-    }
-    known += facts_of(*((name, "症", ["二"]) for name in "辰巳"), ("辰", "因", ["y"]), ("巳", "因", ["z"]))
-    _, told, _ = run(step, facts_of(FEVER, COUGH), known)
-    assert reasons(told) == {"unspecific", "no_partner"}
+    for sets in ((FEVER, COUGH), (FEVER, ("乙咳", "症", ["三", "四", "五"]))):
+        asked, _, _ = run(step, facts_of(*sets), known)
+        assert {row.question[0]: row.answer_wrong for row in asked} == {"甲": "", "乙": ""}
 
 
 def test_all_known_ends_are_in_the_set_with_their_names(table, tmp_path):

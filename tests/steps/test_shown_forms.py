@@ -459,6 +459,12 @@ def test_a_missing_sentence_says_what_to_write():
     ("language", "words", "text", "found"),
     [
         ("zh", "options_named", "不参与构成生物膜的脂类物质是（ ）。", True),
+        ("zh", "options_named", "避免进行锁骨下静脉穿刺的情况有（ ）。", True),
+        ("zh", "options_named", "最应避免穿刺的情况有", False),
+        ("zh", "options_named", "人体内含量最多的元素有", False),
+        ("es", "options_named", "Entre las propiedades del ajo podemos mencionar:", True),
+        ("fr", "options_named", "Parmi les causes, on peut citer :", True),
+        ("pt", "options_named", "As causas incluem:", True),
         ("zh", "options_named", "疝还纳后，使肿物不再出现的压迫部位是", False),
         ("zh", "options_named", "不典型增生的病变是", False),
         ("zh", "options_named", "医师应履行的专业责任是（ ）。", True),
@@ -539,3 +545,12 @@ def test_the_number_of_a_question_goes_even_before_an_age(text, rest):
     flow = (Path(__file__).parents[2] / "recipes/flow/forms.yaml").read_text(encoding="utf-8")
     found = regex.match(yaml.safe_load(flow)["clean"]["numbering"], text)
     assert text[found.end() if found else 0 :] == rest
+
+
+def test_quotation_marks_inside_the_frame_are_inner_ones():
+    row = listed("“熊猫眼”征见于", "颅前窝骨折", "颅中窝骨折")
+    right, _ = (outcome.row for outcome in proposed([row])[row.id])
+    frame = "下面这句话缺少的内容是什么？“{left}……{right}”"
+    spec = {"cloze": frame, "cloze_ends": ["于$"], "options_named": ["以下"]}
+    (outcome,) = make("ask_pass", spec).map(right, {"fact": row})
+    assert outcome.row.text == "下面这句话缺少的内容是什么？“‘熊猫眼’征见于……”"

@@ -11,7 +11,7 @@ from benchbuilder.annotation.base import ShownParagraph, Subject, Task, Value
 from benchbuilder.annotation.database.models import PageState
 from benchbuilder.annotation.database.page_state import PAGE_KEY
 from benchbuilder.annotation.database.sanitise import form_field_name
-from benchbuilder.annotation.tasks import wording_key
+from benchbuilder.annotation.tasks import asked_about, wording_key
 from benchbuilder.annotation.values import parse_value
 from benchbuilder.config import AnnotationSpec, Band, GuidingQuestion
 from benchbuilder.core import PageTexts
@@ -111,7 +111,7 @@ def make_task_form(
     texts, errors = texts or {}, errors or {}
     evidence = spec.questions_about("evidence") if task.paragraphs else {}
     place = min((question.order for question in evidence.values()), default=0)
-    claim = spec.questions_about("claim")
+    claim = asked_about(task, spec)
     first = {name: question for name, question in claim.items() if not evidence or question.order < place}
     steps = count(1)
 

@@ -28,7 +28,7 @@ TASK, SUBJECTS, PROJECT = "bb_task", "bb_subjects", "bb_project"
 class Control:
     """Guiding question `name` about a whole task (`paragraph` is 0) or about a paragraph (counted from 1).
 
-    It is `required` if the question is required and every task has that paragraph.
+    It is `required` if the question is required and every task has that paragraph, or the field that it is about.
     """
 
     name: str
@@ -50,7 +50,10 @@ class Control:
 
 def question_controls(spec: AnnotationSpec, tasks: TaskSummary) -> list[Control]:
     """The controls for the task with the most paragraphs: those about the task first, then by paragraph."""
-    controls = [Control(name, q, 0, q.required, wording_key(q)) for name, q in spec.questions_about("claim").items()]
+    controls = [
+        Control(name, q, 0, q.required and q.field not in tasks.partly_empty, wording_key(q))
+        for name, q in spec.questions_about("claim").items()
+    ]
     evidence = [(name, q, wording_key(q)) for name, q in spec.questions_about("evidence").items()]
     for number in range(1, tasks.most_paragraphs + 1):
         everywhere = number <= tasks.fewest_paragraphs
@@ -69,13 +72,14 @@ def tool_losses(export: ExportInput) -> list[ExportLoss]:
 
 
 def control_subjects(task: Task, controls: Sequence[Control]) -> dict[str, Subject]:
-    """The subject of each control by label name, without controls for paragraphs that `task` lacks."""
+    """The subject of each control by label name, without controls for what `task` lacks: a paragraph, or a field."""
+    empty = {name for name, text in task.fields if not text.strip()}
     keys = [task.key, *(paragraph.key for paragraph in task.paragraphs)]
     texts = [task.text, *(paragraph.text for paragraph in task.paragraphs)]
     return {
         control.label_name: Subject(keys[control.paragraph], control.wording, texts[control.paragraph])
         for control in controls
-        if control.paragraph < len(keys)
+        if control.paragraph < len(keys) and control.question.field not in empty
     }
 
 

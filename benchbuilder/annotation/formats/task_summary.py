@@ -14,9 +14,11 @@ class TaskSummary:
     def __init__(self, tasks: Iterable[Task]) -> None:
         self.fields, self.about = dict[str, None](), dict[str, None]()
         self.gold = self.with_about = 0
+        self.partly_empty = set[str]()
         self._tasks_by_length = Counter[int]()
         for task in tasks:
             self.fields |= dict.fromkeys(name for name, _ in task.fields)
+            self.partly_empty |= {name for name, text in task.fields if not text.strip()}
             self.about |= dict.fromkeys(name for name, _ in task.about)
             self.gold += bool(task.expected)
             self.with_about += bool(task.about)

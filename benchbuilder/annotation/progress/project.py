@@ -159,7 +159,7 @@ class _ProgressCounter:
         )  # fmt: skip
         if votes or decisions:
             return progress, None
-        gating = {name: answers[name] for name in self._gating}
+        gating = {name: answers[name] for name in self._gating if name in answers}
         profile = CandidateDecisions(progress.partition, gating, len(task.paragraphs) - len(idle))
         return self._apply_gates(progress, profile), profile
 

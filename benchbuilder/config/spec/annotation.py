@@ -37,7 +37,8 @@ class GuidingQuestion(Spec):
       differ by more than `tolerance`, or lie on different sides of `threshold` (on or above it, and below it)
     - ``text``: free text of at most `max_chars` characters in a field of `lines` lines; never in dispute
 
-    A question that is not `required` may be left empty.
+    A question that is not `required` may be left empty. A question about a `field` of the task is not asked where that
+    field is empty: a gate of it lets such a task pass.
     """
 
     order: int
@@ -46,6 +47,7 @@ class GuidingQuestion(Spec):
     text: Annotated[str, Field(min_length=1)]
     answer: AnswerType = "binary"
     required: bool = True
+    field: Name | None = None
     options: dict[int, str] = {}
     bands: dict[Name, Band | None] = {}
     step: Annotated[float, Field(gt=0, le=0.5)] = 0.05

@@ -8,8 +8,6 @@ SET_FORM = "set"
 """The form of open items whose `answer` and `answer_wrong` are sets of names, and no sentences."""
 OPEN_SET = "open_set"
 """The tag of such items whose right set is not whole: a name that is not in it may be right too."""
-LOOSE_SET = "loose_set"
-"""The tag of such items whose wrong set may hold a right name: to give it contradicts nothing."""
 _MEMBERS, _NAMES = "; ", " / "
 
 

@@ -19,6 +19,21 @@ def placeholders(template: str) -> list[str]:
     return _PLACEHOLDER.findall(template)
 
 
+_QUOTES = {"“": ("”", "‘", "’"), "«": ("»", "“", "”"), "„": ("“", "‚", "‘"), "「": ("」", "『", "』")}
+
+
+def inner_quotes(text: str, template: str) -> str:
+    """`text` with the inner quotation marks of its language where `template` puts the outer ones around it.
+
+    >>> inner_quotes("“蜘蛛痣”见于", "缺少的内容是什么？“{left}……”")
+    '‘蜘蛛痣’见于'
+    """
+    for opening, (closing, *inner) in _QUOTES.items():
+        if opening in template:
+            return text.translate(str.maketrans(dict(zip((opening, closing), inner, strict=True))))
+    return text
+
+
 def template_faults(template: str, allowed: Collection[str]) -> list[str]:
     """The faults of `template`: unknown names, stray braces.
 

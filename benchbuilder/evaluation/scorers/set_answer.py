@@ -9,7 +9,6 @@ from pydantic import Field
 
 from benchbuilder.config import KindSpec
 from benchbuilder.core import (
-    LOOSE_SET,
     OPEN_SET,
     SET_FORM,
     Answer,
@@ -72,9 +71,9 @@ class SetAnswerScorer(Scorer):
     wrong set that it names; here less is better. An answer without text, or in reasoning without an end, names nothing.
 
     ``set_precision`` has no value, and the label says why, for items whose right set is not whole (``open_set``) and
-    for answers that name nothing (``nothing_named``). ``set_contradiction`` has none for items whose wrong set may hold
-    a right name (``loose_set``). With the label ``no_list``, only members of the two sets count, because the answer is
-    no list. Other labels are outcomes of a request that gave no complete answer, or ``invalid``.
+    for answers that name nothing (``nothing_named``). Items without a wrong set have no ``set_contradiction``. With the
+    label ``no_list``, only members of the two sets count, because the answer is no list. Other labels are outcomes of a
+    request that gave no complete answer, or ``invalid``.
 
     The detail has what is named, with the likeness of a name that is not there as it is. The counts of ``set_recall``
     are the right members that are named, all that are named, and the right members; for an ``open_set``, names of
@@ -82,7 +81,7 @@ class SetAnswerScorer(Scorer):
     """
 
     kind: ClassVar[str] = "set_answer"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     spec_class: ClassVar[type[KindSpec]] = SetAnswerSpec
     reasons: ClassVar[Mapping[str, str]] = {
         "no_set": "The right answer to the item is no set of names.",
@@ -109,7 +108,7 @@ class SetAnswerScorer(Scorer):
         reading = None if said is None else self._reader.read(said[: self.spec.longest], sets)
         if reading is None:
             reading, label = SetReading(), "invalid"
-        return _marks(sets, reading, label, is_open=OPEN_SET in item.tags, is_loose=LOOSE_SET in item.tags)
+        return _marks(sets, reading, label, is_open=OPEN_SET in item.tags)
 
 
 def _sets(item: Item[Any]) -> Sets:
@@ -130,17 +129,22 @@ def _sets(item: Item[Any]) -> Sets:
     return right, wrong
 
 
-def _marks(sets: Sets, reading: SetReading, label: str, *, is_open: bool, is_loose: bool) -> tuple[AspectScore, ...]:
+def _marks(sets: Sets, reading: SetReading, label: str, *, is_open: bool) -> tuple[AspectScore, ...]:
     right, named = reading.counts(is_open=is_open)
     why = "open_set" if is_open else "nothing_named" if not named else "" if reading.is_list else "no_list"
-    whys = {"set_precision": why, "set_contradiction": LOOSE_SET if is_loose else ""}
-    figures = reading.figures(sets, is_open=is_open) | ({"set_contradiction": None} if is_loose else {})
+    figures = reading.figures(sets, is_open=is_open)
     told = [_detail(members, found) for members, found in zip(sets, reading.named, strict=True)]
     details = {"set_recall": told[0], "set_precision": truncate_code_points("; ".join(reading.others), _SHOWN),
                "set_contradiction": told[1]}  # fmt: skip
     counts = {"set_recall": (right, named, len(sets[0]))}
     return tuple(
-        AspectScore(aspect, value, label or whys.get(aspect, ""), details[aspect], counts=counts.get(aspect, ()))
+        AspectScore(
+            aspect,
+            value,
+            label or (why if aspect == "set_precision" else ""),
+            details[aspect],
+            counts=counts.get(aspect, ()),
+        )
         for aspect, value in figures.items()
     )
 

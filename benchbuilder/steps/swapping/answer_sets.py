@@ -43,13 +43,11 @@ class AnswerSet:
 
 def exchange_sets(
     sets: Sequence[AnswerSet], spec: ExchangeSpec, known: KnownWorld, bars: FactBars
-, *, is_open: bool,
-) -> tuple[dict[int, int | Dropped], frozenset[str]]:  # fmt: skip
+) -> dict[int, int | Dropped]:
     """For each set of one relation, by position, the set that it exchanges its ends with, or why there is none.
 
     Two sets have as many members. No member of either is a known end of the other concept, or one that a bar of pairs
-    speaks against. A member that may be an end of anything makes its set no wrong answer, or, in an open relation, if
-    more than half of the members are such. The keys of these members come second.
+    speaks against. A member that may be an end of anything makes its set no wrong answer.
     """
     facts = [_as_fact(one, member) for one in sets for member in one.members]
     functional, transitive = bars.is_functional(facts[0]), bars.is_transitive(facts[0])
@@ -62,7 +60,7 @@ def exchange_sets(
         having[row, [column_of[member.key] for member in one.members]] = 1
     loose = np.array([_is_loose(key, name, known, bars) for key, name in block.answers], np.float32)
     sizes = np.array([len(one.members) for one in sets])
-    unsafe = having @ loose > (sizes / 2 if is_open else 0)
+    unsafe = having @ loose > 0
     barred = block.barred()[rows].astype(np.float32) @ having.T > 0
     alike = block.alike_concepts().take(rows, axis=0).take(rows, axis=1)
     fits = (sizes[:, None] == sizes) & ~(unsafe[:, None] | unsafe) & ~np.eye(len(sets), dtype=bool)
@@ -80,7 +78,7 @@ def exchange_sets(
             found[row] = Dropped("no_partner", one.text)
         else:
             found[row] = Dropped("left_over" if allowed[row].any() else "barred", one.text)
-    return found, frozenset(key for (key, _), is_loose in zip(block.answers, loose, strict=True) if is_loose)
+    return found
 
 
 def _is_loose(key: str, name: str, known: KnownWorld, bars: FactBars) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from review_world import claim_tasks, claims_spec, form_tasks, forms_spec, rating_tasks, ratings_spec
 
@@ -24,6 +26,18 @@ def test_a_form_asks_what_the_rules_ask(task: object, spec: object) -> None:
     assert [entry.step for entry in sheet.fields()] == list(range(1, len(asked) + 1))
     assert all(asked[entry.subject].question == entry.name for entry in sheet.fields())
     assert sheet.shown_hash == hash_subjects(asked)
+
+
+def test_a_question_about_an_empty_field_is_not_asked() -> None:
+    spec, (first, *_) = claims_spec(), claim_tasks(1)
+    asked = spec.model_copy(
+        update={"questions": {name: q.model_copy(update={"field": "wrong"} if name == "wrong_is_wrong" else {})
+                              for name, q in spec.questions_about().items()}}
+    )  # fmt: skip
+    bare = replace(first, fields=tuple((name, "" if name == "wrong" else text) for name, text in first.fields))
+    found = [[one.name for one in make_task_form(task, asked).fields()] for task in (first, bare)]
+    assert set(found[0]) - set(found[1]) == {"wrong_is_wrong"}
+    assert len(judgement_requests([bare], asked)) == len(found[1])
 
 
 def test_evidence_is_at_the_position_of_its_first_question() -> None:

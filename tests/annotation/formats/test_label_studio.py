@@ -350,6 +350,17 @@ def test_controls_that_only_some_tasks_have_are_not_required():
     assert [tag.get("required") for tag in config.iter("Choices")] == ["true", None]
 
 
+def test_a_control_about_a_field_is_not_required_where_a_task_lacks_the_field():
+    asked = QUESTIONS["factual"] | {"field": "answer"}
+    material = material_of(spec=spec_of({"factual": asked}), tasks=[task_of("一", "a"), task_of("二", "")])
+    export = written(write_label_studio, material)
+    config = fromstring(export.files["labeling_config.xml"])
+    assert [tag.get("required") for tag in config.iter("Choices")] == [None]
+    rows = json.loads(export.files["tasks.json"])
+    assert [bool(row["data"]["bb_subjects"]) for row in rows] == [True, False]
+    assert [len(row["annotations"]) for row in rows] == [3, 0]
+
+
 def test_nothing_that_annotators_must_not_see_is_in_the_rows():
     text = written(write_label_studio, material_of(votes=[])).files["tasks.json"].decode()
     assert "secret-model-7b" not in text

@@ -152,10 +152,9 @@ def test_an_open_set_has_no_precision():
     assert found["set_recall"].counts == (1, 2, 2)
 
 
-def test_a_wrong_set_that_may_hold_a_right_name_contradicts_nothing():
-    one = asked("阿司匹林的副作用包括哪些？", "胃痛; 皮疹", "脱发; 口干", "open_set", "loose_set")
-    found = marks("胃痛、耳鸣、口干", one)
-    assert (found["set_contradiction"].value, found["set_contradiction"].label) == (None, "loose_set")
+def test_without_a_wrong_set_nothing_is_contradicted():
+    found = marks("胃痛、耳鸣、口干", asked("阿司匹林的副作用包括哪些？", "胃痛; 皮疹", "", "open_set"))
+    assert set(found) == {"set_recall", "set_precision"}
     assert found["set_recall"].value == 0.5
 
 
