@@ -12,6 +12,7 @@ from benchbuilder.core import Problem
 from benchbuilder.evaluation import check_setting_files
 from benchbuilder.explorer import JudgedSet, check_judged
 from benchbuilder.pipeline import check_recipe, expected_graph_lines, relation_lines, require_libraries, understood_rows
+from benchbuilder.publishing import open_before_release
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class CheckedRecipe:
         judged: The rows that people judged beside its rules, with what becomes of each, by step.
         rows: Lines that show three rows of each source as they were understood, and what relations of triples look like
             that the recipe does not list, what a build would make of some triples, and which settings do nothing.
+        open_before_release: What its settings lack for a release.
     """
 
     name: str
@@ -36,6 +38,7 @@ class CheckedRecipe:
     warnings: tuple[Problem, ...]
     judged: tuple[JudgedSet, ...] = ()
     rows: tuple[str, ...] = ()
+    open_before_release: tuple[str, ...] = ()
 
 
 def check(
@@ -75,4 +78,5 @@ def check_overrides(overrides: Sequence[str], recipes: Sequence[str] | None) -> 
             *understood_rows(loaded), *relation_lines(loaded), *expected_graph_lines(loaded),
             *left_out_lines(found, loaded.origins),
         ),
+        open_before_release(loaded),
     )  # fmt: skip

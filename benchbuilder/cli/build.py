@@ -63,8 +63,8 @@ def print_report(report: BuildReport, console: Console, recipe: Recipe, roots: S
         say(f"\nin {display_path(report.folder)}:")
     elif (count_text := _item_counts(report, recipe)) is not None:
         say(f"{count_text} in {display_path(report.folder)}:")
-    for line in _gate_lines(report, recipe):
-        say(line)
+    if closed := _closed_tasks(report):
+        say(f"not ready: the audit closes the gate of {', '.join(closed)}: a form gives answers away")
     for file in report.written_files:
         say(f"  {display_path(file)}")
     if report.removed_files:
@@ -73,20 +73,25 @@ def print_report(report: BuildReport, console: Console, recipe: Recipe, roots: S
     for remark in _remarks(report, recipe, roots):
         say(f"\n{remark}")
     has_items = not report.waiting and all(report.manifests[part.items].rows for part in recipe.by_task().values())
-    if not report.waiting and not has_items and (line := graph_next(report.manifests)):
+    if line := _next_line(report, recipe, closed, is_empty=not report.waiting and not has_items):
         say(line)
-    elif pages := [file for file in report.written_files if file.suffix == ".html"]:
-        say(f"next: open {display_path(pages[0])} in a browser")
     return 75 if report.waiting else 0 if has_items else 3
 
 
-def _gate_lines(report: BuildReport, recipe: Recipe) -> Iterator[str]:
-    """That the audit closes the gate, and the next step."""
-    closed = [task or "the benchmark" for task, audit in report.audits.items() if audit.closed]
-    if closed and not report.waiting:
+def _next_line(report: BuildReport, recipe: Recipe, closed: Sequence[str], *, is_empty: bool) -> str:
+    """What to do next: one thing."""
+    if is_empty and (line := graph_next(report.manifests)):
+        return line
+    if closed:
         variant = f" variant={recipe.variant}" if recipe.variant else ""
-        yield f"not ready: the audit closes the gate of {', '.join(closed)}: a form gives answers away"
-        yield f"next: benchbuild audit recipe={recipe.name}{variant}   says which, and what may help"
+        return f"next: benchbuild audit recipe={recipe.name}{variant}   says which, and what may help"
+    pages = [file for file in report.written_files if file.suffix == ".html"]
+    return f"next: open {display_path(pages[0])} in a browser" if pages else ""
+
+
+def _closed_tasks(report: BuildReport) -> list[str]:
+    """The tasks of which the audit closes the gate; none while people are asked."""
+    return [task or "the benchmark" for task, audit in report.audits.items() if audit.closed and not report.waiting]
 
 
 def form_counts(manifest: Manifest) -> str:

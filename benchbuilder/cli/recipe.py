@@ -54,6 +54,7 @@ from benchbuilder.core import (
 from benchbuilder.pipeline import check_store
 
 _MISSING = "a value must be given here"
+_MARKED = "title, correct_as_of and personal_data of the card"
 """How the problem of an open place begins."""
 
 
@@ -78,6 +79,8 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
     parts = (count_phrase(result.sources, "source"), count_phrase(result.steps, "step"))
     summary = f"{', '.join(parts)} and {count_phrase(result.files, 'file')} are fine"
     print_line(console, f"{result.name}: {summary}")
+    if result.open_before_release:
+        print_line(console, f"open before a release, not before a build: {'; '.join(result.open_before_release)}")
     for judged in result.judged:
         share = judged.share
         print_line(console, f"{judged.step}: {share.right} of {count_phrase(share.decided, 'judged row')} are right")
@@ -206,8 +209,9 @@ def _print_data(
         lines += read_back(recipe, [file.name])
     lines += [*(f"warning: {warning}" for warning in clone.warnings if request.origin), *clone.notes]
     is_open: Sequence[Problem] = ()
+    before_release: Sequence[str] = ()
     try:
-        check_overrides([f"recipe={request.name}"], recipes)
+        before_release = check_overrides([f"recipe={request.name}"], recipes).open_before_release
     except RecipeError as error:
         is_open = error.problems
         if not all(problem.message.startswith(_MISSING) for problem in is_open):
@@ -218,7 +222,7 @@ def _print_data(
         lines.append(f"wrong? correct it, and give this command again with --overwrite --columns {columns}")
     lines += [
         f"written: {recipe}, and {count_phrase(len(clone.files) - 1, 'file')} beside it",
-        "open before a release, not before a build: licence, title, correct_as_of, personal_data",
+        f"open before a release, not before a build: {'; '.join((*before_release, _MARKED))}",
         f"next: benchbuild {'check' if is_open else 'build'} recipe={request.name}",
     ]
     print_line(console, "\n".join(lines))

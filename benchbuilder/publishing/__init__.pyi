@@ -35,6 +35,7 @@ from .release.record import ReleaseRecord as ReleaseRecord
 from .release.record import latest_release as latest_release
 from .release.record import read_record as read_record
 from .release.refusals import ReleaseRefusal as ReleaseRefusal
+from .release.refusals import open_before_release as open_before_release
 from .release.scorecard.coverage import Reach as Reach
 from .release.scorecard.scorecard import SCORECARD_FILE as SCORECARD_FILE
 from .release.scorecard.scorecard import Scorecard as Scorecard

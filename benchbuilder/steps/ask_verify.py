@@ -19,6 +19,7 @@ from benchbuilder.core import (
     SpecIssue,
     Statement,
     Table,
+    content_id,
     fill_template,
 )
 from benchbuilder.steps.base import Map, Port
@@ -63,9 +64,13 @@ class AskVerifySpec(StepSpec):
 
 
 class AskVerify(Map):
-    """True/false questions that show the question of a fact with a right or a wrong answer, letter for letter."""
+    """True/false questions that show the question of a fact with a right or a wrong answer, letter for letter.
+
+    Options that are shown stand in an order that the seed draws for each fact, whatever that of the file.
+    """
 
     kind: ClassVar[str] = "ask_verify"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = AskVerifySpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Statement),
@@ -143,7 +148,9 @@ class AskVerify(Map):
             return NotApplicable("few_options", slot=slot) if self.spec.compare else Dropped("few_options", slot=slot)
         if any(self._names.fits(option, text) for option in options):
             return Dropped("options_named", " | ".join(options), slot=slot)
-        lines = "\n".join(fill_template(self.spec.option, {"answer": option})[0] for option in options)
+        # files put the right option first, or under some letters only: a place must not tell
+        drawn = sorted(options, key=lambda option: content_id(str(self.context.seed), [statement.fact, option], ""))
+        lines = "\n".join(fill_template(self.spec.option, {"answer": option})[0] for option in drawn)
         return self._ask(statement, payload, slot, self.spec.verify_among, lines)
 
     def _ask(self, statement: Statement, payload: AnsweredQuestion, form: str, sentence: str, options: str) -> Outcome:

@@ -227,7 +227,7 @@ def test_no_claim_that_was_told_stands_in_what_may_be_published(evaluated: Evalu
             assert not any(words in text for words in OWN_WORDS), path
         assert not any(passage in text for passage in false), path
     page = Page((build / "evaluation/results.html").read_text("utf-8"))
-    shown = next(text for text in page.text.values() if "What people say here is false" in text)
+    shown = next(text for text in page.text.values() if "What people claim here is false" in text)
     assert len(shown) > 1_000
     sentences = (build / "evaluation/recipe.yaml").read_text("utf-8")
     assert all(words in sentences for words in OWN_WORDS)

@@ -44,7 +44,13 @@ def test_show_plain_is_what_stands_beside_a_benchmark(garden: Any, capsys: pytes
 
 
 def test_check_says_that_all_is_well(garden: Any) -> None:
-    assert run("check", ["recipe=garden"]) == (0, "garden: 1 source, 4 steps and 3 files are fine\n")
+    code, said = run("check", ["recipe=garden"])
+    fine, before_release = said.splitlines()
+    assert (code, fine) == (0, "garden: 1 source, 4 steps and 3 files are fine")
+    assert before_release == (
+        "open before a release, not before a build: set sources.plants.licence to its identifier, such as CC-BY-4.0; "
+        "set release.names to none, public or private"
+    )
 
 
 def test_check_compares_a_folder(garden: Any, tmp_path: Path) -> None:

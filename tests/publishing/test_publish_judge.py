@@ -46,7 +46,7 @@ def test_a_judge_is_published_once_without_what_it_learned_from(judge: Path, hub
     readme = sent["README.md"].decode()
     assert "license: " in readme
     assert card["data_sha256"] in readme
-    assert "| all | 96 |" in readme
+    assert "| all | 98 |" in readme
     assert "| cpubmed | " in readme
     assert "- Clinical decisions" in readme
     assert not any(rater.replace("_", r"\_") in readme for rater in card["raters"])

@@ -21,7 +21,7 @@ from benchbuilder.publishing.release.items import rows_of_file
 from benchbuilder.publishing.release.licences import licence_terms
 from benchbuilder.publishing.release.material import gather_material
 from benchbuilder.publishing.release.private_folder import PrivateFolder
-from benchbuilder.publishing.release.refusals import find_refusals
+from benchbuilder.publishing.release.refusals import find_refusals, open_before_release
 from benchbuilder.publishing.release.scorecard.scorecard import fill_scorecard
 
 
@@ -140,6 +140,16 @@ def test_items_that_nobody_judged_are_not_released_without_a_word(built: BuiltSa
     assert said[0].startswith("nobody judged the 390 items: their keys are those of the sources")
     found = find_refusals(material, {}, PrivateFolder(tmp_path, b"", {}), card)
     assert "unjudged" not in {refusal.code for refusal in found}
+
+
+@pytest.mark.push
+def test_what_a_recipe_lacks_for_a_release_is_known_before_a_build(built: BuiltSample, tmp_path: Path) -> None:
+    card = fill_scorecard(material := gather_material(built.loaded, built.folder), released=False)
+    found = {one.remedy for one in find_refusals(material, {}, PrivateFolder(tmp_path, b"", {}), card)}
+    assert set(open_before_release(built.loaded)) == found != set()
+    unjudged = load_recipe(["recipe=care_mi", "annotation=none", "audit.gate=none"])
+    more = set(open_before_release(unjudged)) - found
+    assert more == {"set audit.gate=audit", "annotation=app or annotation=sheets lets people judge the items"}
 
 
 @pytest.mark.push

@@ -75,7 +75,8 @@ def test_nothing_private_is_in_any_file(site: WrittenSite, released: Release, bu
     public = {item.question for item in read_release(released.folder).items}
     assert withheld
     for row in withheld:
-        secret = {row["id"], row["name"], row["fact"], row["candidate"]} | ({row["question"]} - public)
+        is_told = any(row["question"] in question for question in public)  # 子宫破裂… is a part of 先兆子宫破裂…
+        secret = {row["id"], row["name"], row["fact"], row["candidate"]} | ({row["question"]} if not is_told else set())
         assert not [text for text in secret if text in everything]
     people = {vote["annotator"] for vote in rows(released.folder / "votes" / "votes.jsonl")}
     assert len(people) > 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -277,13 +278,27 @@ def test_questions_that_rank_their_options_show_them():
         _, outcomes = asked([row], ranks=["(?i)best"])
         assert [outcome.row.form for outcome in outcomes if isinstance(outcome, Kept)] == [form]
     _, outcomes = asked([short], ranks=["best"])
-    assert "\n- a\n- b\n- c\n" in next(outcome.row.text for outcome in outcomes if isinstance(outcome, Kept))
+    shown = next(outcome.row.text for outcome in outcomes if isinstance(outcome, Kept)).splitlines()[1:-2]
+    assert sorted(shown) == ["- a", "- b", "- c"]
     _, outcomes = asked([listed("Which is best?", "a", "b")], ranks=["best"])
     assert "few_options" in {outcome.reason for outcome in outcomes if isinstance(outcome, Dropped)}
     _, outcomes = asked([short], ranks=["best"], needs_options="drop")
     assert "ranks_options" in {outcome.reason for outcome in outcomes if isinstance(outcome, Dropped)}
     _, outcomes = asked([short], compare=True)
     assert [outcome.row.form for outcome in outcomes if isinstance(outcome, Kept)] == ["verify", "verify_among"]
+
+
+def test_the_place_of_a_shown_option_does_not_tell_that_it_is_right():
+    """A file may put the right one first, as those do that name one right answer and some wrong ones."""
+    rows = [
+        listed(f"Which of these is best for {n}?", f"r{n}", f"s{n}", f"t{n}", f"u{n}", line=n) for n in range(1, 241)
+    ]
+    _, outcomes = asked(rows, options_named=["of these"], polarity="both")
+    texts = [outcome.row.text.splitlines()[1:-2] for outcome in outcomes if isinstance(outcome, Kept)]
+    places = Counter(next(place for place, line in enumerate(lines) if line[2] == "r") for lines in texts)
+    assert len(texts) == 480
+    assert all(90 <= places[place] <= 150 for place in range(4)), places
+    assert all(texts.count(lines) == 2 for lines in texts), "both verdicts show the same order"
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from benchbuilder.config import LoadedRecipe, Recipe
 from benchbuilder.exporters import annotation_summaries
 from benchbuilder.pipeline import option_in_language
-from benchbuilder.publishing.release.licences import licence_terms
+from benchbuilder.publishing.release.licences import LicenceTerms, licence_terms
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
 from benchbuilder.publishing.release.private_folder import PrivateFolder, Use
 from benchbuilder.publishing.release.scorecard.scorecard import Scorecard
@@ -29,6 +30,21 @@ class ReleaseRefusal:
         return f"{self.text} ({self.remedy})"
 
 
+def open_before_release(loaded: LoadedRecipe) -> tuple[str, ...]:
+    """What the settings of a recipe lack for a release, whatever its build holds: what to set, in words."""
+    recipe = loaded.whole
+    sources = [(name, licence_terms(spec.licence)) for name, spec in recipe.sources.items()]
+    declared = [*_licence_refusals(recipe, sources), *_declared_refusals(recipe)]
+    for part in loaded.by_task():
+        if part.recipe.audit.gate == "none":
+            declared.append(_no_gate())
+        if part.recipe.annotation.kind == "none" and not any(
+            spec.kind == "vote" for spec in part.recipe.steps.values()
+        ):
+            declared.append(ReleaseRefusal("unjudged", sentence("refusal.unjudged", n=0), _people_remedy(part)))
+    return tuple(dict.fromkeys(refusal.remedy for refusal in declared))
+
+
 def find_refusals(
     material: ReleaseMaterial, uses: Mapping[str, Use], private: PrivateFolder, card: Scorecard
 ) -> list[ReleaseRefusal]:
@@ -36,8 +52,8 @@ def find_refusals(
     return [
         *_audit_refusals(material),
         *_agreement_refusals(material),
-        *_licence_refusals(material),
-        *_declared_refusals(material),
+        *_licence_refusals(material.loaded.whole, [(source.name, source.terms) for source in material.sources]),
+        *_declared_refusals(material.loaded.whole),
         *_label_refusals(uses, private),
         *_scorecard_refusals(card),
     ]
@@ -48,12 +64,22 @@ def _audit_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
     for task in material.tasks:
         result = task.audit.result
         if task.loaded.recipe.audit.gate == "none":
-            yield ReleaseRefusal("audit", _of_task(task, sentence("refusal.no_gate")), "set audit.gate=audit")
+            no_gate = _no_gate()
+            yield ReleaseRefusal(no_gate.code, _of_task(task, no_gate.text), no_gate.remedy)
         elif result.closed:
             leaks = sentence("refusal.closed", checks=result.leak_count(), words=result.leaking_word_count())
             yield ReleaseRefusal("audit", _of_task(task, leaks), remedy)
         if pairs := task.texts.contradictions:
             yield ReleaseRefusal("audit", _of_task(task, sentence("refusal.contradictions", n=pairs)), remedy)
+
+
+def _no_gate() -> ReleaseRefusal:
+    return ReleaseRefusal("audit", sentence("refusal.no_gate"), "set audit.gate=audit")
+
+
+def _people_remedy(loaded: LoadedRecipe) -> str:
+    options = (option_in_language(loaded.roots, option, loaded.recipe.language) for option in ("app", "sheets"))
+    return f"{' or '.join(f'annotation={option}' for option in options)} lets people judge the items"
 
 
 def _of_task(task: TaskMaterial, text: ReleaseSentence) -> ReleaseSentence:
@@ -65,10 +91,7 @@ def _agreement_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
         summaries = annotation_summaries(task.finished)
         if not summaries:
             unjudged = _of_task(task, sentence("refusal.unjudged", n=len(task.finished.tables[task.finished.items])))
-            roots, language = task.loaded.roots, task.loaded.recipe.language
-            app, sheets = (option_in_language(roots, option, language) for option in ("app", "sheets"))
-            remedy = f"annotation={app} or annotation={sheets} lets people judge them"
-            yield ReleaseRefusal("unjudged", unjudged, remedy)
+            yield ReleaseRefusal("unjudged", unjudged, _people_remedy(task.loaded))
         for step, judged in summaries.items():
             for word, rows in (("weak", judged.questions("weak")), ("unknown", judged.refused)):
                 names = ", ".join(row.name for row in rows if row.standing and row.standing.word == word)
@@ -77,20 +100,19 @@ def _agreement_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
                     yield ReleaseRefusal("agreement", text, "see benchbuild votes quality")
 
 
-def _licence_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
-    own = licence_terms(material.loaded.whole.card.licence)
+def _licence_refusals(recipe: Recipe, sources: Iterable[tuple[str, LicenceTerms]]) -> Iterator[ReleaseRefusal]:
+    own = licence_terms(recipe.card.licence)
     if not own.declared:
         yield ReleaseRefusal("licence", sentence("refusal.no_licence"), "set card.licence")
     unknown: dict[str, list[str]] = {}
-    for source in material.sources:
-        terms = source.terms
+    for source, terms in sources:
         if not terms.is_known:
-            unknown.setdefault(terms.declared, []).append(source.name)
+            unknown.setdefault(terms.declared, []).append(source)
         elif terms.change == "no":
-            text = sentence("refusal.no_changes", source=source.name, licence=terms.name)
+            text = sentence("refusal.no_changes", source=source, licence=terms.name)
             yield ReleaseRefusal("licence", text, "leave the source out, or ask its owner")
         elif terms.commercial == "no" and own.commercial == "yes":
-            text = sentence("refusal.no_commerce", source=source.name, licence=terms.name, own=own.name)
+            text = sentence("refusal.no_commerce", source=source, licence=terms.name, own=own.name)
             yield ReleaseRefusal("licence", text, "set card.licence to one that does not")
     for declared, names in unknown.items():
         key = "refusal.licence_given" if declared else "refusal.licence_missing"
@@ -98,8 +120,7 @@ def _licence_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
         yield ReleaseRefusal("licence", text, f"set sources.{names[0]}.licence to its identifier, such as CC-BY-4.0")
 
 
-def _declared_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
-    recipe = material.loaded.whole
+def _declared_refusals(recipe: Recipe) -> Iterator[ReleaseRefusal]:
     if recipe.card.illustrative:
         remedy = "use real sources and set card.illustrative=false"
         yield ReleaseRefusal("illustrative", sentence("refusal.illustrative"), remedy)

@@ -34,9 +34,10 @@ class ViewContext:
 class View(ABC):
     """What somebody sees who does not see all of an item: features of each subject, without state or I/O.
 
-    `targets` are the targets that it is made for. A view of `information` says what a retriever gets, or how easy an
-    item is: it does not close the gate unless the recipe says so. `of_paragraphs` views gate if models see paragraphs.
-    A `boosted` view gives dense numbers to boosted trees; it is not part of `all`, and is not crossed with the form.
+    `targets` are the targets that it is made for. A view of `information` says what a retriever gets, how easy an item
+    is, or what models do not see: it does not close the gate unless the recipe says so. `of_paragraphs` views gate if
+    models see paragraphs. A `boosted` view gives dense numbers to boosted trees; it is not part of `all`, and is not
+    crossed with the form.
     """
 
     kind: ClassVar[str]

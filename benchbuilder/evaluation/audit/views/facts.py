@@ -165,9 +165,13 @@ class RelatednessView(View):
 
 
 class PositionView(View):
-    """The place of the stated option in the original multiple-choice question: first, last or between."""
+    """The place of the stated option in the original multiple-choice question: first, last or between.
+
+    Models do not see it: questions show no options, or in a drawn order.
+    """
 
     kind: ClassVar[str] = "position"
+    information: ClassVar[bool] = True
 
     def see(self, subjects: Sequence[AuditSubject], context: ViewContext) -> ViewFeatures | str:  # noqa: ARG002
         """The place of each option."""
@@ -180,9 +184,10 @@ class PositionView(View):
 
 
 class LetterView(View):
-    """The letter of the stated option in the original multiple-choice question."""
+    """The letter of the stated option in the original multiple-choice question. Models do not see it."""
 
     kind: ClassVar[str] = "letter"
+    information: ClassVar[bool] = True
 
     def see(self, subjects: Sequence[AuditSubject], context: ViewContext) -> ViewFeatures | str:  # noqa: ARG002
         """The letter of each option."""
