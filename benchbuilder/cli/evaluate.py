@@ -183,7 +183,7 @@ def _print_report(result: EvaluationResult, console: Console) -> int:
     say()
     scored = {score.system.name for score in result.scoreboard.scores} if result.scoreboard is not None else {*systems}
     if silent := [name for name in systems if name not in scored]:
-        say(f"no answer of these has a score: {', '.join(silent)}")
+        say(f"not scored, since none of their answers could be: {', '.join(silent)}")
     count = count_phrase(len(systems) - len(silent), "system")
     say(f"{task}{count} on {count_phrase(items, 'item')}, in {display_path(folder)}:")
     for line in file_lines(report.written_files):

@@ -1,7 +1,7 @@
 """Takes the pictures of the tutorials and of how-to guides anew: it does what they say.
 
-It needs playwright, Pillow and Chromium: ``python docs/tutorials/take_pictures.py [NAME ...]``. The names are review,
-evaluation, analysis, explorer and rules; without one, all are taken.
+It needs playwright, Pillow and Chromium: ``python docs/tutorials/take_pictures.py [NAME ...]``. The names are your_file,
+review, evaluation, analysis, explorer and rules; without one, all are taken.
 """
 
 from __future__ import annotations
@@ -118,6 +118,22 @@ def play(browser: Browser, links: dict[str, str]) -> None:
     lead = enter(browser, links["zhou"], "候选题目审核")
     picture(lead, "lead", full_page=True, clip={"x": 0, "y": 0, "width": 1100, "height": 1500})
     judge(enter(browser, links["chen"], "Decide"))
+
+
+def your_file(browser: Browser) -> None:
+    """Take those of `your-file.md` and its Chinese twin: the report of the file that they begin with."""
+    page_text = (PICTURES.parent / "your-file.md").read_text("utf-8")
+    rows = re.search(r"^cat > mine.csv <<'CSV'\n(.*?)^CSV$", page_text, re.MULTILINE | re.DOTALL)
+    if rows is None:
+        raise SystemExit("your-file.md begins with no file")
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "mine.csv").write_text(rows[1], "utf-8")
+        benchbuild(folder, "new", "my_field", "--data", "mine.csv", recipe=[])
+        benchbuild(folder, "build", recipe=["recipe=my_field"])
+        for name, file in (("report", "report.html"), ("report-zh", "report.zh.html")):
+            page = browser.new_page(**DESK)
+            page.goto((Path(folder) / "builds" / "my_field" / file).as_uri())
+            picture(page, name)
 
 
 def review(browser: Browser) -> None:
@@ -252,7 +268,14 @@ def viewed(folder: str, *words: str) -> Generator[str]:
 
 def main() -> None:
     """Take all pictures, or those that are named."""
-    takes = {"review": review, "evaluation": evaluation, "analysis": analysis, "explorer": explorer, "rules": rules}
+    takes = {
+        "your_file": your_file,
+        "review": review,
+        "evaluation": evaluation,
+        "analysis": analysis,
+        "explorer": explorer,
+        "rules": rules,
+    }
     with sync_playwright() as running:
         chromium = running.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name in sys.argv[1:] or takes:

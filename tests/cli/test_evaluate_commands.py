@@ -314,7 +314,7 @@ def test_rules_alone_make_no_file_to_rate_and_the_files_of_another_build_are_tol
     assert main(["evaluate", "recipe=quiz"]) == 0
     told = said(capsys)
     assert "note: the files in builds/quiz are of another build (recipe=quiz seed=2): give its overrides" in told
-    assert "no answer of these has a score: best_evidence 4 systems on " in told
+    assert "not scored, since none of their answers could be: best_evidence 4 systems on " in told
     assert "answers.jsonl" not in told
     assert not Path("builds/quiz/evaluation/answers.jsonl").exists()
     assert main(["evaluate", "recipe=quiz", "seed=2"]) == 0

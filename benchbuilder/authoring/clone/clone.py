@@ -100,7 +100,8 @@ class Clone:
         files = {**self.files, record: record_of(self.files)}
         existing = [display_path(folder / place) for place in files if (folder / place).exists()]
         if existing:
-            hint = "choose another name, or give --overwrite"
+            known = (folder / record).exists()
+            hint = f"choose another name, or {'give --overwrite' if known else 'move these files: no recipe owns them'}"
             raise RecipeError([Problem("a copy overwrites nothing", actual=", ".join(existing[:5]), hint=hint)])
         for place in files:
             check_way(folder / place)

@@ -280,7 +280,7 @@ def _origin_of_texts(language: str, path: Path, recipes: Sequence[str] | None) -
 
 
 def _unclear_language(path: Path, seen: str) -> RecipeError:
-    hint = "give it: --language xx"
+    hint = "give it, for instance --language en"
     return RecipeError(
         [Problem("the language of this file could not be told", where=f"--data {path}", actual=seen, hint=hint)]
     )

@@ -246,7 +246,7 @@ REFUSED = [
     ("index.jsonl", INDEX, "may count from 0 or from 1", "--columns key_as=index"),
     ("ids.tsv", "head\trelation\ttail\nQ1\tP1\tQ2\nQ3\tP1\tQ4\n", "numbers of things", "names of the things"),
     ("words.csv", exam([("Zorb?", "blip", "blap", "blop"), ("Zarb?", "plip", "plap", "plop")], ",", "question A B C k"),
-     "frequent words of", "--language xx"),
+     "frequent words of", "--language en"),
     ("prosa.txt", "Das ist nur ein Text und keine Frage von irgendeiner Art.\n\nUnd das ist der zweite Teil.\n",
      "no rules find claims in de", "beside it"),
     ("odd.csv", "shape,size\nround,9\nflat,8\nround,7\n", "as multiple-choice questions", "name its columns"),

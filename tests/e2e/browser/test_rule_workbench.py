@@ -85,6 +85,36 @@ def test_the_workbench_has_no_serious_fault_for_people_who_see_or_hear_it_otherw
 
 
 @pytest.mark.full
+def test_words_are_added_and_taken_out_without_writing_a_pattern(bench: Bench) -> None:
+    page = bench.open()
+    text, words = page.locator("#bench-text"), page.locator("#bench-words")
+    show = "(area, part) => { const at = area.value.indexOf(part) + part.length; area.setSelectionRange(at, at); }"
+
+    def line_of(part: str) -> str:
+        return next(line for line in text.input_value().splitlines() if part in line)
+
+    text.focus()
+    text.evaluate(show, "seams: [")
+    page.keyboard.press("ArrowLeft")
+    assert words.get_by_role("button").first.inner_text() == "是 ×"
+    add = words.get_by_role("textbox", name="add a word")
+    for word in ("为", "on"):
+        add.fill(word)
+        add.press("Enter")
+    assert "seams: [是, 的," in line_of("seams:")
+    assert line_of("seams:").split("]")[0].endswith(", 为, 'on'"), "what YAML reads as true is quoted"
+    add.fill("(a|b")
+    add.press("Enter")
+    assert add.get_attribute("aria-invalid") == "true"
+    assert "(a" not in line_of("seams:")
+    words.get_by_role("button", name="Take out 为").click()
+    assert "为" not in line_of("seams:")
+    page.locator(".badge.new strong, .bench-counts").first.wait_for()
+    assert page.locator("#bench-fault").is_hidden()
+    page.context.close()
+
+
+@pytest.mark.full
 def test_a_rule_is_written_judged_and_saved_by_keys_alone(bench: Bench) -> None:
     page = bench.open()
     text = page.locator("#bench-text")

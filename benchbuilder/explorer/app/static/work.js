@@ -130,10 +130,93 @@
     }
   });
 
+  // the words of the line at the caret, for those who write no patterns: [是, 为] and 是|为
+  const words = document.getElementById("bench-words");
+  const WORD = "[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}’ -]*";
+  const PATTERN = new RegExp("(?<=[(|: ']|^)" + WORD + "(?:\\|" + WORD + ")+(?=[)|']|$)", "gmu");
+  const FLOW = new RegExp("(?<=[:-] )\\[\\s*(?:" + WORD + "|'" + WORD + "')(?:,\\s*(?:" + WORD + "|'" + WORD + "'))*\\s*\\]", "gu");
+  const ODD = /^(?:y|n|yes|no|on|off|true|false|null|[\d.]+)$/i;  // YAML would not read these as words
+
+  function listsOfLine() {
+    const begin = text.value.lastIndexOf("\n", text.selectionStart - 1) + 1;
+    const end = (text.value + "\n").indexOf("\n", text.selectionStart);
+    const found = [];
+    for (const [pattern, joint, each] of [[FLOW, ", ", /[^[\],\s][^[\],]*/gu], [PATTERN, "|", /[^|]+/gu]]) {
+      for (const match of text.value.matchAll(pattern)) {
+        if (match.index > end || match.index + match[0].length < begin) continue;
+        const comment = text.value.slice(text.value.lastIndexOf("\n", match.index) + 1, match.index).search(/(?:^|\s)#/);
+        if (comment >= 0) continue;
+        const parts = [...match[0].matchAll(each)].map((one) => {
+          const from = match.index + one.index, said = one[0].trimEnd();
+          return { from, end: from + said.length, said: said.replace(/^'|'$/g, "") };
+        });
+        found.push({ joint, parts });
+      }
+    }
+    return found;
+  }
+
+  function write(said, from, end) {
+    text.setRangeText(said, from, end, "preserve");
+    text.dispatchEvent(new Event("input"));
+  }
+
+  function remove({ parts }, place) {
+    const last = place === parts.length - 1;
+    write("", last ? parts[place - 1].end : parts[place].from, last ? parts[place].end : parts[place + 1].from);
+  }
+
+  function added({ joint, parts }, word) {
+    const isWord = new RegExp("^" + WORD + "$", "u").test(word) && !parts.some((part) => part.said === word);
+    const end = parts[parts.length - 1].end;
+    if (isWord) write(joint + (joint !== "|" && ODD.test(word) ? "'" + word + "'" : word), end, end);
+    return isWord;
+  }
+
+  function showWords() {
+    const lists = listsOfLine();
+    words.hidden = !lists.length;
+    words.replaceChildren(...lists.map((list, number) => {
+      const row = document.createElement("div"), input = document.createElement("input");
+      row.className = "bench-words-list";
+      list.parts.forEach((part, place) => {
+        const chip = document.createElement("button");
+        chip.type = "button";
+        chip.textContent = part.said + " ×";
+        chip.setAttribute("aria-label", words.dataset.remove + " " + part.said);
+        chip.disabled = list.parts.length < 2;
+        chip.addEventListener("click", () => {
+          remove(list, place);
+          words.querySelectorAll("input")[number]?.focus();
+        });
+        row.append(chip);
+      });
+      input.setAttribute("aria-label", words.dataset.add);
+      input.placeholder = words.dataset.add;
+      input.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" || event.ctrlKey) return;
+        event.preventDefault();
+        const done = added(list, input.value.trim());
+        input.setAttribute("aria-invalid", String(!done));
+        if (done) words.querySelectorAll("input")[number].focus();
+      });
+      row.append(input);
+      return row;
+    }));
+  }
+
+  for (const event of ["click", "keyup", "input"]) text.addEventListener(event, showWords);
+
   // the editor begins at the rules of the step
   const line = Number(text.dataset.line) - 1;
   const before = text.value.split("\n").slice(0, line).join("\n").length + (line ? 1 : 0);
+  const whole = text.value, height = text.style.height;
+  text.value = whole.slice(0, before);
+  text.style.height = "0";
+  const above = text.scrollHeight;
+  text.style.height = height;
+  text.value = whole;
   text.setSelectionRange(before, before);
-  text.scrollTop = line * parseFloat(getComputedStyle(text).lineHeight);
+  text.scrollTop = line ? above - parseFloat(getComputedStyle(text).lineHeight) : 0;
   tryRules("all");
 })();
