@@ -1,7 +1,7 @@
 """Takes the pictures of the tutorials and of how-to guides anew: it does what they say.
 
-It needs playwright, Pillow and Chromium: ``python docs/tutorials/take_pictures.py [NAME ...]``. The names are your_file,
-review, evaluation, analysis, explorer and rules; without one, all are taken.
+It needs playwright, Pillow and Chromium: ``python docs/tutorials/take_pictures.py [NAME ...]``. The names are
+your_file, review, evaluation, analysis, explorer and rules; without one, all are taken.
 """
 
 from __future__ import annotations
