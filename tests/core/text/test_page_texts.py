@@ -27,7 +27,9 @@ def holes(text: str) -> set[str]:
 
 
 def test_languages_have_the_same_texts_with_the_same_places() -> None:
-    english, chinese = texts("en"), texts("zh")
+    english = texts("en")
+    # English pages show the words of a reason's code
+    chinese = {key: text for key, text in texts("zh").items() if not key.startswith("reason_names.")}
     names = text_names(english)
     assert {*names.values()} == {*text_names(chinese).values()}
     for key, text in chinese.items():
