@@ -129,6 +129,7 @@ from .records.row import ProducedBy as ProducedBy
 from .records.row import Row as Row
 from .records.row import Span as Span
 from .records.row import content_id as content_id
+from .records.row import drawn_name as drawn_name
 from .records.row import payload_kind as payload_kind
 from .registry import BUILT_IN_KINDS as BUILT_IN_KINDS
 from .registry import ROLES as ROLES

@@ -20,6 +20,7 @@ from benchbuilder.core import (
     Statement,
     Table,
     content_id,
+    drawn_name,
     fill_template,
 )
 from benchbuilder.steps.base import Map, Port
@@ -66,7 +67,8 @@ class AskVerifySpec(StepSpec):
 class AskVerify(Map):
     """True/false questions that show the question of a fact with a right or a wrong answer, letter for letter.
 
-    Options that are shown stand in an order that the seed draws for each fact, whatever that of the file.
+    Options that are shown stand in an order that the seed draws for each fact, whatever that of the file. With the port
+    `facts`, translated ones draw as their originals do: the same verdict, and the same order of options.
     """
 
     kind: ClassVar[str] = "ask_verify"
@@ -76,6 +78,7 @@ class AskVerify(Map):
         "each": Port(Statement),
         "fact": Port(Fact, mode="parent"),
         "statements": Port(Statement, mode="lookup"),
+        "facts": Port(Fact, mode="lookup", optional=True),
     }
     output: ClassVar[type[Row] | None] = Question
     slots: ClassVar[tuple[str, ...] | Literal["many"]] = "many"
@@ -114,7 +117,9 @@ class AskVerify(Map):
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Draw the facts that get a wrong answer, and read the options' shapes."""
-        self._choice = StatementChoice("even", self.context.seed, lookups["statements"])
+        facts: Iterable[Fact[Any]] = lookups.get("facts", ())
+        self._drawn = {fact.id: name for fact in facts if (name := drawn_name(fact)) != fact.id}
+        self._choice = StatementChoice("even", self.context.seed, lookups["statements"], self._drawn)
         self._names = OptionNames(())
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
@@ -149,8 +154,9 @@ class AskVerify(Map):
         if any(self._names.fits(option, text) for option in options):
             return Dropped("options_named", " | ".join(options), slot=slot)
         # files put the right option first, or under some letters only: a place must not tell
-        drawn = sorted(options, key=lambda option: content_id(str(self.context.seed), [statement.fact, option], ""))
-        lines = "\n".join(fill_template(self.spec.option, {"answer": option})[0] for option in drawn)
+        name, seed = self._drawn.get(statement.fact, statement.fact), str(self.context.seed)
+        drawn = sorted(enumerate(options), key=lambda one: content_id(seed, [name, one[0]], ""))
+        lines = "\n".join(fill_template(self.spec.option, {"answer": option})[0] for _, option in drawn)
         return self._ask(statement, payload, slot, self.spec.verify_among, lines)
 
     def _ask(self, statement: Statement, payload: AnsweredQuestion, form: str, sentence: str, options: str) -> Outcome:

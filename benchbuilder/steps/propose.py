@@ -19,6 +19,7 @@ from benchbuilder.core import (
     Row,
     Statement,
     Table,
+    drawn_name,
     equality_key,
     fill_template,
 )
@@ -57,7 +58,7 @@ class Propose(Map):
     """Two statements for each fact: its right answer and one wrong answer, both worded by one sentence."""
 
     kind: ClassVar[str] = "propose"
-    version = 2
+    version = 3
     spec_class: ClassVar[type[StepSpec]] = ProposeSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact), "facts": Port(Fact, mode="lookup")}
     output: ClassVar[type[Row] | None] = Statement
@@ -106,7 +107,7 @@ class Propose(Map):
 
     def _in_order(self, row: Fact[Any], payload: AnsweredQuestion) -> Sequence[str]:
         """The wrong answers in the order in which they are tried."""
-        seed = f"{self.context.seed}:{row.id}"
+        seed = f"{self.context.seed}:{drawn_name(row)}"
         if self._weights is not None and isinstance(payload, Choice):
             drawn = self._weights.in_random_order(row.partition, payload.options, payload.answer_key, seed)
             return [option.text for option in drawn]

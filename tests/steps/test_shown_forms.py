@@ -19,6 +19,7 @@ from benchbuilder.core import (
     Fact,
     Kept,
     Option,
+    ProducedBy,
     Question,
     QuestionAnswer,
     Statement,
@@ -247,7 +248,8 @@ def asked(rows, **spec):
     """The questions, with the statements, by fact."""
     by_fact = proposed(rows)
     statements = [outcome.row for outcomes in by_fact.values() for outcome in outcomes]
-    step = make("ask_verify", {**SENTENCES, **spec}, lookups={"statements": Table.of(statements, Statement)})
+    known = {"statements": Table.of(statements, Statement), "facts": table(rows)}
+    step = make("ask_verify", {**SENTENCES, **spec}, lookups=known)
     facts = {row.id: row for row in rows}
     return statements, [outcome for row in statements for outcome in step.map(row, {"fact": facts[row.fact]})]
 
@@ -286,6 +288,28 @@ def test_questions_that_rank_their_options_show_them():
     assert "ranks_options" in {outcome.reason for outcome in outcomes if isinstance(outcome, Dropped)}
     _, outcomes = asked([short], compare=True)
     assert [outcome.row.form for outcome in outcomes if isinstance(outcome, Kept)] == ["verify", "verify_among"]
+
+
+def test_translated_facts_are_asked_as_their_originals_are():
+    """The same verdict, wrong option and order: else half of the facts could not be compared over two languages."""
+    own = [listed(f"Which of these is no {n}?", *(f"{k}{n}" for k in "rstu"), line=n) for n in range(1, 41)]
+    others = [
+        Fact[Choice].child(
+            row, produced_by=ProducedBy(rule="translate/people"), language="es", payload=row.payload.model_copy(
+                update={"question": f"¿Cuál no es {n}? of these",
+                        "options": tuple(Option(key=one.key, text=f"x{one.text}") for one in row.payload.options),
+                        "answer": f"x{row.payload.answer}"}))
+        for n, row in enumerate(own, 1)
+    ]  # fmt: skip
+    shown = [
+        [outcome.row for outcome in asked(rows, options_named=["of these"])[1] if isinstance(outcome, Kept)]
+        for rows in (own, others)
+    ]
+    verdicts = [[row.expected for row in rows] for rows in shown]
+    below = [["\n".join(row.text.splitlines()[1:]).replace("x", "") for row in rows] for rows in shown]
+    assert set(verdicts[0]) == {"yes", "no"}
+    assert verdicts[0] == verdicts[1]
+    assert below[0] == below[1]
 
 
 def test_the_place_of_a_shown_option_does_not_tell_that_it_is_right():

@@ -101,6 +101,15 @@ class Row(FrozenModel):
         return cls.build(**{**envelope, **fields})
 
 
+TRANSLATED = "translate/"
+"""How the rules of rows begin that are translations of the rows that drove them."""
+
+
+def drawn_name(row: Row) -> str:
+    """The id by which the seed draws for `row`: of a translation that of its original, so that languages draw alike."""
+    return str(row.of) if row.of and row.produced_by.rule.startswith(TRANSLATED) else row.id
+
+
 def payload_kind(cls: type[Row]) -> str:
     """The payload kind of a row class, empty if it has none.
 

@@ -60,12 +60,16 @@ class StatementChoice:
     away. Half of the families of each partition and template that can be negated are. A pair of statements counts if
     the two differ in nothing but their answer. ``every`` leaves the choice of the form to a later step. The other rules
     ask one question about each fact: ``balanced`` and ``even`` about its true or its false statement, ``true_only``
-    always about the true one. Without a table, they take every fact to have a false statement.
+    always about the true one. Without a table, they take every fact to have a false statement. `names` are those by
+    which facts are drawn, if not by their ids.
     """
 
-    def __init__(self, rule: PolarityRule, seed: int, statements: Table[Any] | None) -> None:
+    def __init__(
+        self, rule: PolarityRule, seed: int, statements: Table[Any] | None, names: Mapping[str, str] | None = None
+    ) -> None:
         self._rule: PolarityRule = rule
         self._seed = seed
+        self._names = names or {}
         self._family_of: dict[str, str] = {}
         self._forms: dict[str, tuple[bool, ...]] = {}
         self._texts: dict[tuple[str, bool], list[str]] = {}
@@ -109,9 +113,12 @@ class StatementChoice:
         """The polarity of the statement that the one question of `fact` is about."""
         if self._even is not None:
             return "false" if fact in self._even else "true"
-        if self._rule == "true_only" or is_asked_as_true(self._seed, fact):
+        if self._rule == "true_only" or is_asked_as_true(self._seed, self._name(fact)):
             return "true"
         return "true" if self._falsified is not None and fact not in self._falsified else "false"
+
+    def _name(self, fact: str) -> str:
+        return self._names.get(fact, fact)
 
     def _read_facts(self, statements: Table[Any]) -> None:
         """Which facts have a false statement, and which a replaced one; by ``even``, half of them ask about it."""
@@ -120,7 +127,7 @@ class StatementChoice:
         self._falsified = frozenset(fact for fact, polarity, _ in rows if polarity == "false")
         self._replaced = frozenset(fact for fact, polarity, negated in rows if polarity == "false" and not negated)
         if self._rule == "even":
-            drawn = sorted(self._falsified, key=lambda fact: (_coin(self._seed, fact), fact), reverse=True)
+            drawn = sorted(self._falsified, key=lambda fact: (_coin(self._seed, self._name(fact)), fact), reverse=True)
             self._even = frozenset(drawn[: len(set(facts)) // 2])
 
     def _read_families(self, statements: Table[Any]) -> None:
