@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from rich.console import Console
@@ -14,7 +14,7 @@ from benchbuilder.api import AuditReport, audits_of
 from benchbuilder.cli.audit_exposure import run_exposure
 from benchbuilder.cli.evaluate import file_lines, recipes_of_tasks
 from benchbuilder.cli.terminal import print_line
-from benchbuilder.config import display_path
+from benchbuilder.config import LoadedRecipe, display_path
 from benchbuilder.core import DEFAULT_LANGUAGE, GateClosed, Problem, RecipeError, count_phrase, page_texts
 from benchbuilder.exporters import AuditedView, AuditResult, AuditSentences
 
@@ -49,9 +49,16 @@ def run(args: argparse.Namespace, console: Console) -> int:
         raise GateClosed(
             "the audit closes the gate: " + "; ".join(closed),
             where=", ".join(pages),
-            next=f"repair what leaks, or allow it with a reason (audit.allow): {_GUIDE}",
+            next=f"{_balancing(parts)}repair what leaks, or allow it with a reason (audit.allow): {_GUIDE}",
         )
     return 0
+
+
+def _balancing(parts: Sequence[LoadedRecipe]) -> str:
+    """The setting that drops questions until no word tells, of recipes whose step for it does nothing yet."""
+    steps = [(name, spec) for part in parts for name, spec in part.recipe.steps.items() if spec.kind == "choose_forms"]
+    ways = [f"steps.{name}.method=greedy" for name, spec in steps if spec.method == "none"]
+    return f"build with {ways[0]}, which drops what tells; or " if ways else ""
 
 
 def _print_audit(audit: AuditReport, console: Console, *, named: bool) -> None:

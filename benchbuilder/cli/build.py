@@ -55,16 +55,11 @@ def print_report(report: BuildReport, console: Console, recipe: Recipe, roots: S
     for note in report.notes:
         say(f"note: {note}")
     if report.waiting:
-        for step, waiting in report.waiting.items():
-            say(str(waiting))
-            if getattr(recipe.steps.get(step), "sample", 0) is None and sum(waiting.missing.values()) > _MANY:
-                fewer = f"steps.{step}.sample=50 asks about 50 rows, drawn at random, and drops the others"
-                say(f"if that is too much: {fewer}")
         say(f"\nin {display_path(report.folder)}:")
     elif (count_text := _item_counts(report, recipe)) is not None:
         say(f"{count_text} in {display_path(report.folder)}:")
     if closed := _closed_tasks(report):
-        say(f"not ready: the audit closes the gate of {', '.join(closed)}: a form gives answers away")
+        say(f"not ready: the audit closes the gate of {', '.join(closed)}: something in the texts gives answers away")
     for file in report.written_files:
         say(f"  {display_path(file)}")
     if report.removed_files:
@@ -73,9 +68,20 @@ def print_report(report: BuildReport, console: Console, recipe: Recipe, roots: S
     for remark in _remarks(report, recipe, roots):
         say(f"\n{remark}")
     has_items = not report.waiting and all(report.manifests[part.items].rows for part in recipe.by_task().values())
-    if line := _next_line(report, recipe, closed, is_empty=not report.waiting and not has_items):
+    for line in _waiting_lines(report, recipe):
+        say(line)
+    if not report.waiting and (line := _next_line(report, recipe, closed, is_empty=not has_items)):
         say(line)
     return 75 if report.waiting else 0 if has_items else 3
+
+
+def _waiting_lines(report: BuildReport, recipe: Recipe) -> Iterator[str]:
+    """What people are asked, where, and what to do next."""
+    for step, waiting in report.waiting.items():
+        if getattr(recipe.steps.get(step), "sample", 0) is None and sum(waiting.missing.values()) > _MANY:
+            fewer = f"steps.{step}.sample=50 asks about 50 rows, drawn at random, and drops the others"
+            yield f"\nif what people are asked is too much: {fewer}"
+        yield f"\n{waiting}"
 
 
 def _next_line(report: BuildReport, recipe: Recipe, closed: Sequence[str], *, is_empty: bool) -> str:

@@ -35,6 +35,8 @@ def print_release(release: Release, console: Console) -> None:
     if record.private_items:
         held = f"the labels of {count_phrase(record.private_items, 'question')} stay in"
         print_line(console, f"{held} {display_path(release.private_folder)}: keep a copy of this folder, publish none")
+    for note in release.notes:
+        print_line(console, f"note: {note}")
     for refusal in release.refusals:
         print_line(console, f"released despite: {refusal}")
     target = "" if record.repository else " --repository OWNER/NAME"

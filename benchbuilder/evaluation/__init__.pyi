@@ -43,6 +43,7 @@ from .baselines.people import PeopleSpec as PeopleSpec
 from .baselines.people import answer_sheet as answer_sheet
 from .benchmark import BENCHMARK as BENCHMARK
 from .benchmark import has_sample_ratings as has_sample_ratings
+from .benchmark import other_files_note as other_files_note
 from .benchmark import unused_rows as unused_rows
 from .claims.base import ClaimVerifier as ClaimVerifier
 from .claims.base import VerifiedPart as VerifiedPart

@@ -51,19 +51,22 @@ def benchmark_source(loaded: LoadedRecipe, spec: EvaluationSpec, built: Store) -
         return spec.benchmark, ()
     items = loaded.recipe.items
     manifest = require_items(loaded, built, "evaluate")
-    note = _other_files_note(built, manifest)
+    note = other_files_note(built, manifest)
     parts = [FileRef(path=f"{items}/{part.name}", resolved_path=str(part.absolute())) for part in built.parts(manifest)]
     source = read_kind_spec("source", {"kind": "built_items", "parts": parts, "row": manifest.row})
     return source, (note,) if note else ()
 
 
-def _other_files_note(built: Store, manifest: Manifest) -> str:
-    """That the files in the folder of a build hold the items of other overrides than those that are meant; or empty."""
+def other_files_note(built: Store, manifest: Manifest, verb: str = "evaluate") -> str:
+    """That the files in the folder of a build hold the items of other overrides than those that are meant; or empty.
+
+    `verb` says what is done with the items.
+    """
     if not recorded_steps(built.folder) or outputs_match(built.folder, manifest):
         return ""
     overrides, latest = shlex.join(last_overrides(built) or ()), built.latest(manifest.step)
     has_items = latest is not None and latest.rows > 0 and outputs_match(built.folder, latest)
-    advice = "give its overrides to evaluate it" if has_items else "it has no items yet"
+    advice = f"give its overrides to {verb} it" if has_items else "it has no items yet"
     return (
         f"the files in {display_path(built.folder)} are of another build{f' ({overrides})' if overrides else ''}: "
         f"{advice}. These are {manifest.rows:,} items of the overrides given now"

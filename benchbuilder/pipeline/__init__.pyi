@@ -113,3 +113,4 @@ from .transcripts import rows_at_positions as rows_at_positions
 from .voted_items import item_voters as item_voters
 from .wiring import expand_wiring as expand_wiring
 from .wiring import source_references as source_references
+from .wiring import source_row_class as source_row_class

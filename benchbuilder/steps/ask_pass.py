@@ -134,8 +134,8 @@ class AskPass(Map):
             return self._question(statement, payload, "passed", asked)
         if asked.endswith(tuple(_COLONS)):
             return self._complete(statement, payload, asked.rstrip(_COLONS + " "), "")
-        if asked[-1:].isalnum() or asked[-1:] in ",，、":
-            return self._complete(statement, payload, asked.rstrip(",，、 "), "")
+        if asked[-1:].isalnum() or asked[-1:] in ",，、…" or asked.endswith("..."):
+            return self._complete(statement, payload, asked.rstrip(",，、…. "), "")
         return Dropped("not_a_question", asked)
 
     def _complete(self, statement: Statement, payload: AnsweredQuestion, left: str, right: str) -> Outcome:

@@ -147,9 +147,12 @@ def test_what_a_recipe_lacks_for_a_release_is_known_before_a_build(built: BuiltS
     card = fill_scorecard(material := gather_material(built.loaded, built.folder), released=False)
     found = {one.remedy for one in find_refusals(material, {}, PrivateFolder(tmp_path, b"", {}), card)}
     assert set(open_before_release(built.loaded)) == found != set()
-    unjudged = load_recipe(["recipe=care_mi", "annotation=none", "audit.gate=none"])
-    more = set(open_before_release(unjudged)) - found
-    assert more == {"set audit.gate=audit", "annotation=app or annotation=sheets lets people judge the items"}
+    words = ["annotation=none", "audit.gate=none", "card.licence=not stated"]
+    more = set(open_before_release(load_recipe(["recipe=care_mi", *words]))) - found
+    people = "annotation=app or annotation=sheets lets people judge the items"
+    assert more == {"set audit.gate=audit", people, "set card.licence"}
+    alone = open_before_release(load_recipe(["recipe=exam_any", "annotation=none"]))[-1]
+    assert alone.endswith(", with annotation.min_evidence=0, lets people judge the items"), "nothing is looked up"
 
 
 @pytest.mark.push

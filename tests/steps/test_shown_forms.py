@@ -392,6 +392,8 @@ def test_questions_about_what_is_not_shown_are_screened():
         ("The moon is so.", "not_a_question", ""),
         ("La luna crece. ¿Qué es la luna:", "not_a_question", ""),
         ("Is it v right?", "leaks_answer", ""),
+        ("Die kleinste Einheit heißt …", "cloze", "<Die kleinste Einheit heißt…>"),
+        ("The smallest unit is called...", "cloze", "<The smallest unit is called…>"),
     ],
 )
 def test_open_questions(question, form, text):

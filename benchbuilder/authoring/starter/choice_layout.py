@@ -215,7 +215,7 @@ def _in_several_columns(cells: Cells) -> list[_Options]:
     ]
 
 
-_LAST_MARK = re.compile(r"(?<![0-9])[ _]?[1-9](?= - |$)|((?<=[ _.])|(?<=^op)|^)[A-Ja-j]$")
+_LAST_MARK = re.compile(r"(?<![0-9])[ _]?[1-9](?= - |$)|((?<=[ _.])|(?<=^op)|^)\(?[A-Ja-j][).:]?$")
 
 
 def _key_columns(cells: Cells, options: _Options) -> dict[str | int, _Readings]:

@@ -70,8 +70,9 @@ _EVIDENCE = re.compile(
 )
 """Names of columns of texts: that options are about, so that they are shown; and that show an answer."""
 _HINT = (
-    "name its columns, for instance --columns question=COL,right=COL,wrong=COL or claim=COL,label=COL or "
-    "head=COL,relation=COL,tail=COL; or its kind: --source NAME:KIND=FILE"
+    "name its columns, for instance --columns question=COL,options=COL,options=COL,key=COL or "
+    "question=COL,right=COL,wrong=COL or claim=COL,label=COL or head=COL,relation=COL,tail=COL; or its kind: "
+    "--source NAME:KIND=FILE"
 )
 _NO_DOCUMENTS = (".doc", ".odt", ".rtf", ".pptx")
 _SECTIONS = Layout({"text": "text", "title": "title", "document": "document"}, {"format": "jsonl"})
@@ -232,10 +233,7 @@ def _read_part(path: Path, name: str, told: Mapping[str, list[str]], reading: Re
     if any(OPEN_PLACE in str(value) for value in layout.settings.values()):
         hint = "say --columns key_as=index if they count from 0, key_as=index_from_1 if they count from 1"
         raise UnclearLayoutError(f"the numbers in {layout.columns['answer_key']} may count from 0 or from 1", hint=hint)
-    shown, evidence = (
-        _column(told[role][0], cells) if role in told else _named(pattern, cells, layout) if kind in kinds else None
-        for role, pattern, kinds in (("context", _SHOWN, _CHOICES), ("evidence", _EVIDENCE, (*_CHOICES, *_ANSWERED)))
-    )
+    shown, evidence = _shown_columns(kind, told, cells, layout)
     if shown is not None:
         layout = Layout({**layout.columns, "context": shown}, layout.settings)
     columns = [*_used(layout), *([] if evidence is None else [evidence])]
@@ -262,6 +260,19 @@ def _read_part(path: Path, name: str, told: Mapping[str, list[str]], reading: Re
     said = ((role, value) for role in ("key_as", *_LABELS, *_FILE) for value in told.get(role, ()))
     roles = (*_roles(kind, layout, evidence, cells), *said)
     return DataFile(path, name, kind, suffix, data, layout, texts, evidence, notes, roles)
+
+
+def _shown_columns(
+    kind: str, told: Mapping[str, list[str]], cells: Cells, layout: Layout
+) -> tuple[str | int | None, str | int | None]:
+    """The columns of the text that a question is about, and of the text that supports its answer; ``None`` for none."""
+    if "context" in told and kind not in (*_CHOICES, "question_answer"):
+        raise UnclearLayoutError(f"{KIND_WORDS[kind]} have no context", sure=True, hint="leave context=COL out")
+    shown, evidence = (
+        _column(told[role][0], cells) if role in told else _named(pattern, cells, layout) if kind in kinds else None
+        for role, pattern, kinds in (("context", _SHOWN, _CHOICES), ("evidence", _EVIDENCE, (*_CHOICES, *_ANSWERED)))
+    )
+    return shown, evidence
 
 
 def _roles(kind: str, layout: Layout, evidence: str | int | None, cells: Cells) -> Iterator[tuple[str, str]]:

@@ -61,6 +61,8 @@ def licence_terms(declared: str) -> LicenceTerms:
     ('no', 'unknown')
     """
     key = declared.strip().lower().replace(" ", "-")
+    if key == "not-stated":  # what `new` writes until somebody says it
+        return LicenceTerms("")
     found = _KNOWN.get(_OTHER_NAMES.get(key, key))
     if found is None:
         return LicenceTerms(declared.strip())

@@ -33,6 +33,8 @@ from benchbuilder.core import (
     read_given_file,
     sync_tree,
 )
+from benchbuilder.evaluation import other_files_note
+from benchbuilder.pipeline import committed_manifests
 from benchbuilder.publishing.release.card import CardColumns, public_material, render_cards, texts_of_card
 from benchbuilder.publishing.release.change_notes import note_errata, write_changes
 from benchbuilder.publishing.release.croissant import croissant
@@ -87,7 +89,7 @@ class ReleaseRequest:
 class Release:
     """A release that was made: its folder, its record, its files, and the refusals that it was made against.
 
-    `private_folder` holds the labels that stay.
+    `private_folder` holds the labels that stay. `notes` say where the folder of the build holds other items.
     """
 
     folder: Path
@@ -95,6 +97,7 @@ class Release:
     files: tuple[Path, ...]
     refusals: tuple[ReleaseRefusal, ...]
     private_folder: Path
+    notes: tuple[str, ...] = ()
 
 
 def make_release(request: ReleaseRequest) -> Release:
@@ -159,7 +162,10 @@ def _make_release(request: ReleaseRequest, releases: Path) -> Release:
             shutil.rmtree(working)
     folder = releases / request.version
     files = tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
-    return Release(folder, record, files, tuple(refusals), private.folder)
+    manifests = committed_manifests(material.plan, material.store)
+    items = [manifests[part.recipe.items] for part in request.loaded.by_task()]
+    notes = dict.fromkeys(filter(None, (other_files_note(material.store, one, "release") for one in items)))
+    return Release(folder, record, files, tuple(refusals), private.folder, tuple(notes))
 
 
 def _check_version(text: str, releases: Path, before: Path | None) -> None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from benchbuilder.config import LoadedRecipe, Recipe
+from benchbuilder.core import Passage
 from benchbuilder.exporters import annotation_summaries
-from benchbuilder.pipeline import option_in_language
+from benchbuilder.pipeline import option_in_language, source_row_class
 from benchbuilder.publishing.release.licences import LicenceTerms, licence_terms
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
 from benchbuilder.publishing.release.private_folder import PrivateFolder, Use
@@ -79,7 +80,10 @@ def _no_gate() -> ReleaseRefusal:
 
 def _people_remedy(loaded: LoadedRecipe) -> str:
     options = (option_in_language(loaded.roots, option, loaded.recipe.language) for option in ("app", "sheets"))
-    return f"{' or '.join(f'annotation={option}' for option in options)} lets people judge the items"
+    recipe = loaded.recipe
+    no_paragraphs = not any(source_row_class(recipe, name) is Passage for name in recipe.sources)
+    more = ", with annotation.min_evidence=0," if no_paragraphs else ""
+    return f"{' or '.join(f'annotation={option}' for option in options)}{more} lets people judge the items"
 
 
 def _of_task(task: TaskMaterial, text: ReleaseSentence) -> ReleaseSentence:

@@ -357,6 +357,27 @@ def test_columns_that_are_not_used_are_named_and_a_supporting_text_is_evidence(
     assert "not used: comment\n" in told
 
 
+def test_options_may_be_headed_by_a_letter_and_a_bracket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"Qual é o número {n}?;um {n};dois {n};tres {n};quatro {n};{'ABCD'[n % 4]}" for n in range(1, 13)]
+    Path("prova.csv").write_text("Enunciado;a);b);c);d);Gabarito\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    assert main(["new", "prova", "--data", "prova.csv"]) == 0
+    said = capsys.readouterr().out
+    assert "question: Enunciado; options: a), b), c), d); key: Gabarito" in said
+
+
+def test_a_role_that_a_kind_has_not_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"Claim number {n} about water is here for the reader.,{'true' if n % 2 else 'false'},x" for n in range(12)]
+    Path("c.csv").write_text("claim,label,who\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    assert main(["new", "c", "--data", "c.csv", "--columns", "claim=claim,label=label,context=who"]) == 2
+    assert "labelled claims have no context" in capsys.readouterr().err
+
+
 def test_a_refused_file_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "guideline.txt").write_text(

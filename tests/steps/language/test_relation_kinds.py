@@ -191,7 +191,7 @@ def test_an_english_name_that_ends_in_a_preposition_is_a_predicate(relation: str
         ("speaks dialect", "{head} does not speak the dialect {tail}.", "Which dialect does {head} speak?"),
         ("retired to", "{head} did not retire to {tail}.", "What completes this statement: “{head} retired to …”?"),
         ("may attract", "{head} cannot attract {tail}.", "What can {head} attract?"),
-        ("is a", "{head} is not classed as {tail}.", "What is {head} classed as?"),
+        ("is a", "{head} does not belong to the class “{tail}”.", "To what class does {head} belong?"),
         ("inventor", "The inventor of {head} is not {tail}.", "Who is the inventor of {head}?"),
     ],
 )
