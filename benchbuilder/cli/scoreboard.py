@@ -131,7 +131,7 @@ def _counts(board: Scoreboard) -> list[_Column]:
         _Column(
             "known",
             [f"{score.known:,}/{score.facts:,}" for score in board.scores],
-            "known: facts whose questions are all answered right, of those with all answers",
+            "known: facts whose scored questions are all answered right, of those with all answers",
         ),
         _Column(
             "invalid",

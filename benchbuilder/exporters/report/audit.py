@@ -112,7 +112,7 @@ class AuditSentences:
     def _unclear(self, target: str, group: str, checks: Sequence[AuditedView]) -> str:
         limit, n = self.result.limit, checks[0].n
         worst = max(max(check.smallest, check.upper - 0.5) for check in checks)
-        if worst <= 0:  # no order of so few labels differs from another
+        if worst <= 0 or worst >= 0.5:  # no order of so few labels differs from another, or no leak could be seen
             unit = self.t(f"audit.unit_{target}", n=n)
             return self.t("audit.too_few", group=self.group(group), target=self.target(target), n=n, unit=unit)
         return self.t(
