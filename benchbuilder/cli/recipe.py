@@ -54,8 +54,9 @@ from benchbuilder.core import (
 from benchbuilder.pipeline import check_store
 
 _MISSING = "a value must be given here"
-_MARKED = "title, correct_as_of and personal_data of the card"
 """How the problem of an open place begins."""
+_MARKED = "title, correct_as_of and personal_data of the card"
+"""What `new` leaves for people to say, and marks."""
 
 
 def run_check(args: argparse.Namespace, console: Console) -> int:
@@ -213,7 +214,7 @@ def _print_data(
     try:
         before_release = check_overrides([f"recipe={request.name}"], recipes).open_before_release
     except RecipeError as error:
-        is_open = error.problems
+        is_open, before_release = error.problems, ("the licences of sources and card",)
         if not all(problem.message.startswith(_MISSING) for problem in is_open):
             raise
         lines += [f"left to fill in ({OPEN_PLACE}):", *(f"  {problem.key}  {problem.where}" for problem in is_open)]

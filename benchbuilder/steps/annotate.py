@@ -126,6 +126,11 @@ class Annotate(ReviewStep):
             raise RecipeError([Problem(f"a candidate shows just {', '.join(_FIELDS)}; each needs a label",
                                        key=f"steps.{self.context.step}.votes.fields",
                                        actual=", ".join(shown))])  # fmt: skip
+        questions = backend.annotation_spec.questions_about() if backend.annotation_spec else {}
+        if odd := [name for name, question in questions.items() if question.field not in (None, *_FIELDS)]:
+            raise RecipeError([Problem("a candidate has no such field", actual=str(questions[odd[0]].field),
+                                       key=f"steps.{self.context.step}.votes.questions.{odd[0]}.field",
+                                       allowed=", ".join(_FIELDS))])  # fmt: skip
         return backend
 
     def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:

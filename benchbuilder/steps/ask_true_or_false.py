@@ -45,7 +45,7 @@ class AskTrueOrFalseSpec(StepSpec):
 
 
 class AskTrueOrFalse(Map):
-    """A true/false question that shows the statement as it is, so that no letter of it changes.
+    """A true/false question that shows the statement as it is: no letter of it changes, only quotation marks inside.
 
     It needs no rule of the language, and is asked of statements that only a speaker's examples made.
     """

@@ -61,6 +61,7 @@ class FilterPredictable(Gather):
     """
 
     kind = "filter_predictable"
+    version = 2
     spec_class = FilterPredictableSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Candidate)}
     reasons: ClassVar[Mapping[str, str]] = {"predictable": "The text of other families gives its verdict away."}

@@ -139,7 +139,12 @@ class VoteOnRows(ReviewStep):
         if annotation.min_evidence:
             yield SpecIssue(f"{way}.min_evidence", "rows have no paragraphs", str(annotation.min_evidence), ("0",))
         yield from self._issues_of_agreement(annotation, rows)
-        rated = [name for name, q in annotation.questions_about("claim").items() if q.required and q.answer != "text"]
+        claim = annotation.questions_about("claim")
+        rated = [name for name, q in claim.items() if q.required and q.field is None and q.answer != "text"]
+        for name, question in claim.items():
+            if question.field is not None and question.field not in annotation.display_fields():
+                shown = tuple(annotation.display_fields())
+                yield SpecIssue(f"{way}.questions.{name}.field", "no such field is displayed", question.field, shown)
         if self.spec.choose is not None and self.spec.choose.question not in rated:
             yield SpecIssue(
                 "choose.question", "everybody must answer it with a number", self.spec.choose.question, tuple(rated)
@@ -147,7 +152,8 @@ class VoteOnRows(ReviewStep):
 
     def _issues_of_agreement(self, annotation: AnnotationSpec, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:
         """Questions that everybody does not answer with yes or no, and unknown columns."""
-        asked = [name for name, q in annotation.questions_about("claim").items() if q.required and q.answer == "binary"]
+        claim = annotation.questions_about("claim")
+        asked = [name for name, q in claim.items() if q.required and q.field is None and q.answer == "binary"]
         for name, path in self.spec.agree.items():
             if name not in asked:
                 yield SpecIssue("agree", "everybody must answer it with yes or no", name, tuple(asked))

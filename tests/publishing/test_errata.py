@@ -31,6 +31,7 @@ from benchbuilder.publishing import (
     read_reports,
 )
 from benchbuilder.publishing.errata import decisions, reports
+from benchbuilder.publishing.errata.decisions import _check_fix
 from benchbuilder.publishing.errata.release import next_version
 from benchbuilder.publishing.release.item_changes import find_item_changes, read_changes, read_withdrawn, replaced_items
 from benchbuilder.publishing.release.items import BenchmarkToShare, shared_item
@@ -228,6 +229,13 @@ def test_the_answers_of_an_open_question_are_its_key(log: Log) -> None:
     after = log.decide(OPEN.id, "fix_key", texts={"answer": "A planet."}).erratum.after
     assert after is not None
     assert after.key != OPEN.texts.key
+
+
+def test_an_item_without_a_wrong_answer_can_be_corrected_too() -> None:
+    before = ItemTexts(type="oe", expected="", question="What does folate prevent?", answer="a; b", answer_wrong="")
+    _check_fix(before, before.model_copy(update={"answer": "a; c"}), "fix_key")
+    with pytest.raises(RecipeError, match="the answer would be empty"):
+        _check_fix(before, before.model_copy(update={"answer": " "}), "fix_key")
 
 
 @pytest.mark.push

@@ -502,6 +502,7 @@ def test_a_missing_sentence_says_what_to_write():
         ("zh", "options_named", "不参与构成生物膜的脂类物质是（ ）。", True),
         ("zh", "options_named", "避免进行锁骨下静脉穿刺的情况有（ ）。", True),
         ("zh", "options_named", "最应避免穿刺的情况有", False),
+        ("zh", "options_named", "婴儿的乳牙共有", False),
         ("zh", "options_named", "人体内含量最多的元素有", False),
         ("es", "options_named", "Entre las propiedades del ajo podemos mencionar:", True),
         ("fr", "options_named", "Parmi les causes, on peut citer :", True),

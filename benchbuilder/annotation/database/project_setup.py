@@ -121,6 +121,8 @@ def _parse_gold_task(raw: dict[str, Any], spec: ProjectSpec) -> Task:
     for name, value in expected.items():
         if name not in questions or questions[name].answer == "text" or not is_allowed_value(questions[name], value):
             raise ValueError(f"expected.{name}: {value!r} is not an answer to a guiding question about the task")
+        if questions[name].field is not None and not str(fields.get(str(questions[name].field), "x")).strip():
+            raise ValueError(f"expected.{name}: it is not asked, since {questions[name].field} is empty")
     paragraphs: list[Any] = raw.get("paragraphs") or []
     return make_task(
         [(name, str(fields[name])) for name in names],

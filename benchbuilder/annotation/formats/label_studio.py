@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -162,7 +163,7 @@ class _LabelStudioWriter:
         values = {
             about[control.label_name]: expected[control.name]
             for control in self.controls
-            if control.name in expected and not control.paragraph
+            if control.name in expected and control.label_name in about and not control.paragraph
         }
         result = self._results(task, "gold", values)
         return self._annotation_object(Rater(GOLD_USER, GOLD_USER, "lead"), None, None, result, truth=True)
@@ -176,7 +177,7 @@ def _losses(export: ExportInput, controls: Sequence[Control], writer: _LabelStud
     ]
     longest = max((control.paragraph for control in controls), default=0)
     uneven = export.summary.shorter_than(longest)
-    optional = sum(c.question.required and not c.required for c in controls)
+    optional = Counter(bool(c.paragraph) for c in controls if c.question.required and not c.required)
     shown = [text for control in controls for text in _question_texts(control.question)]
     shown += [spec.paragraph, *displayed_fields(spec, export.summary).values()]
     choices = sum(len(answer_options(c.question)) for c in controls if c.question.answer in ("binary", "scale"))
@@ -184,7 +185,9 @@ def _losses(export: ExportInput, controls: Sequence[Control], writer: _LabelStud
     numbers = sum(_is_off_step(questions, vote) for vote in export.counting_votes())
     counted = [
         ExportLoss(f"controls are made for {longest} paragraphs: tasks with fewer show empty ones", uneven),
-        ExportLoss("controls about paragraphs that only some tasks have: they cannot be required", optional),
+        ExportLoss("controls about paragraphs that only some tasks have: they cannot be required", optional[True]),
+        ExportLoss("controls about fields that only some tasks have: all tasks show them, none requires them",
+            optional[False]),
         ExportLoss("choices beyond the number of hotkeys: they have none", max(0, choices - len(HOTKEYS))),
         ExportLoss("texts in which $ became ＄, or characters that XML forbids became �",
             sum(displayable_text(t) != t for t in shown)),

@@ -62,6 +62,8 @@ class GuidingQuestion(Spec):
             raise ValueError("options: a scale needs at least two, each a whole number with its meaning")
         if self.answer != "scale" and self.options:
             raise ValueError(f"options: only a question with answer: scale has them, this one has {self.answer}")
+        if self.field is not None and self.subject != "claim":
+            raise ValueError("field: only a question about the claim is about one of its fields")
         if self.answer != "scalar" and self.bands:
             raise ValueError(f"bands: only a question with answer: scalar has them, this one has {self.answer}")
         if any(band.low >= band.high for band in self.anchors()):

@@ -19,19 +19,21 @@ def placeholders(template: str) -> list[str]:
     return _PLACEHOLDER.findall(template)
 
 
-_QUOTES = {"“": ("”", "‘", "’"), "«": ("»", "“", "”"), "„": ("“", "‚", "‘"), "「": ("」", "『", "』")}
+_QUOTES = {"“": "”‘’", "«": "»“”", "„": "“‚‘", "»": "«›‹", "「": "」『』"}
 
 
 def inner_quotes(text: str, template: str) -> str:
-    """`text` with the inner quotation marks of its language where `template` puts the outer ones around it.
+    """`text` with the inner quotation marks of its language where `template` puts outer ones around its first place.
 
-    >>> inner_quotes("“蜘蛛痣”见于", "缺少的内容是什么？“{left}……”")
-    '‘蜘蛛痣’见于'
+    >>> inner_quotes("“蜘蛛痣”见于", "缺什么？“{left}……”"), inner_quotes("Das „Auge“", "Stimmt „{claim}“?")
+    ('‘蜘蛛痣’见于', 'Das ‚Auge‘')
     """
-    for opening, (closing, *inner) in _QUOTES.items():
-        if opening in template:
-            return text.translate(str.maketrans(dict(zip((opening, closing), inner, strict=True))))
-    return text
+    first = _PLACEHOLDER.search(template)
+    opening = template[first.start() - 1] if first and first.start() else ""
+    if opening not in _QUOTES:
+        return text
+    closing, *inner = _QUOTES[opening]
+    return text.translate(str.maketrans({opening: inner[0], closing: inner[1]}))
 
 
 def template_faults(template: str, allowed: Collection[str]) -> list[str]:

@@ -69,10 +69,11 @@ class SimilarityJudge(ScoringJudge):
     """Compares words only, without training.
 
     The score is the similarity to the right statement minus that to the wrong one, rescaled to 0..1. 0.5 means
-    undecided, for example without statements.
+    undecided, for example without statements. Without a wrong statement it is the similarity to the right one.
     """
 
     kind: ClassVar[str] = "similarity"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[JudgeSpec]] = SimilarityJudgeSpec
 
     def __init__(self, spec: Any) -> None:
@@ -97,4 +98,4 @@ class SimilarityJudge(ScoringJudge):
         right, wrong = (
             self._similarity.compare(self.spec.measure, answer, statement) for statement in (case.right, case.wrong)
         )
-        return relative_closeness(right, wrong)
+        return relative_closeness(right, wrong) if case.wrong.strip() or not case.right.strip() else right

@@ -157,7 +157,7 @@ def _check_fix(before: ItemTexts, after: ItemTexts, decision: str) -> None:
             "the fix changes nothing", f"errata decide {decision}", hint="--set FIELD=TEXT, or for a wrong key --swap"
         )
     for name in ("question", "answer", "answer_wrong"):
-        if not getattr(after, name).strip():
+        if getattr(before, name).strip() and not getattr(after, name).strip():
             raise _problem(f"the {name} would be empty", f"--set {name}", hint="withdraw the item instead")
     if after.answer == after.answer_wrong:
         raise _problem("the right and the wrong answer would be the same", "--set answer", hint="set both")

@@ -29,7 +29,8 @@ _TRIED = 50
 """How many items of a verdict the words of examples are tried on."""
 _COLUMNS = ("id", "source", "type", "language", "context", "question", "expected", "answer", "answer_wrong", "family")
 _SET_NOTE = (
-    "Where answers are sets of names, the harness shows set_recall and set_contradiction (less is better). "
+    "Where answers are sets of names, the harness shows set_recall, and set_contradiction (less is better) if every "
+    "question of a task has a set of wrong names. "
     "It does not show set_precision, which many replies have not got: score_set of verdict_reader.py gives it"
 )
 _FIGURES: Mapping[Scoring, tuple[str, str]] = {

@@ -361,6 +361,17 @@ def test_a_control_about_a_field_is_not_required_where_a_task_lacks_the_field():
     assert [len(row["annotations"]) for row in rows] == [3, 0]
 
 
+def test_a_gold_task_says_nothing_of_a_field_that_it_lacks():
+    asked = {
+        name: QUESTIONS["factual"] | {"field": "answer", "text": name, "order": order}
+        for order, name in enumerate(("factual", "other"))
+    }
+    tasks = [task_of("一", "a"), task_of("二", "", expected=(("factual", 1),))]
+    export = written(write_label_studio, material_of(spec=spec_of(asked), tasks=tasks, votes=[]))
+    gold = json.loads(export.files["tasks.json"])[1]["annotations"]
+    assert [one["result"] for one in gold if one["ground_truth"]] == [[]]
+
+
 def test_nothing_that_annotators_must_not_see_is_in_the_rows():
     text = written(write_label_studio, material_of(votes=[])).files["tasks.json"].decode()
     assert "secret-model-7b" not in text

@@ -109,6 +109,20 @@ def test_words_are_added_and_taken_out_without_writing_a_pattern(bench: Bench) -
     assert "(a" not in line_of("seams:")
     words.get_by_role("button", name="Take out 为").click()
     assert "为" not in line_of("seams:")
+    for line, chips, after in (
+        ("  - '^(?:please |never )?go'", ["please ×", "never ×"], "  - '^(?:please |never |soon )?go'"),
+        ("  - '%prep% the|due to|called'", ["due to ×", "called ×"], "  - '%prep% the|due to|called|soon'"),
+        ("  - '(?: [A-Z]|x)'", [], ""),
+    ):
+        text.evaluate("(area, line) => { area.value = line + '\\n'; area.setSelectionRange(3, 3); }", line)
+        text.dispatch_event("keyup")
+        assert words.get_by_role("button").all_inner_texts() == chips
+        if chips:
+            add.fill("soon")
+            add.press("Enter")
+            assert line_of("  - ") == after
+    text.evaluate("area => { area.value = area.defaultValue; }")
+    text.dispatch_event("input")
     page.locator(".badge.new strong, .bench-counts").first.wait_for()
     assert page.locator("#bench-fault").is_hidden()
     page.context.close()

@@ -95,6 +95,7 @@
       const result = await answer.json();
       if (result.state === "added") {
         text.value = result.text;
+        showWords();
         clearTimeout(timer);
         tryRules("all");
       }
@@ -133,8 +134,9 @@
   // the words of the line at the caret, for those who write no patterns: [是, 为] and 是|为
   const words = document.getElementById("bench-words");
   const WORD = "[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}’ -]*";
-  const PATTERN = new RegExp("(?<=[(|: ']|^)" + WORD + "(?:\\|" + WORD + ")+(?=[)|']|$)", "gmu");
-  const FLOW = new RegExp("(?<=[:-] )\\[\\s*(?:" + WORD + "|'" + WORD + "')(?:,\\s*(?:" + WORD + "|'" + WORD + "'))*\\s*\\]", "gu");
+  // alternatives of a pattern, each with the spaces that belong to it: (?:please |never )?
+  const PATTERN = new RegExp("(?<=[(|']|\\(\\?:|^\\s*(?:- |[\\w-]+: )) ?" + WORD + "(?:\\| ?" + WORD + ")+(?=[)|']|$)", "gmu");
+  const FLOW = new RegExp("(?<=^[^'\"#\\n]*(?:[\\w-]: |- ))\\[\\s*(?:" + WORD + "|'" + WORD + "')(?:,\\s*(?:" + WORD + "|'" + WORD + "'))*\\s*\\]", "gmu");
   const ODD = /^(?:y|n|yes|no|on|off|true|false|null|[\d.]+)$/i;  // YAML would not read these as words
 
   function listsOfLine() {
@@ -147,8 +149,8 @@
         const comment = text.value.slice(text.value.lastIndexOf("\n", match.index) + 1, match.index).search(/(?:^|\s)#/);
         if (comment >= 0) continue;
         const parts = [...match[0].matchAll(each)].map((one) => {
-          const from = match.index + one.index, said = one[0].trimEnd();
-          return { from, end: from + said.length, said: said.replace(/^'|'$/g, "") };
+          const from = match.index + one.index, text = joint === "|" ? one[0] : one[0].trimEnd();
+          return { from, end: from + text.length, text, said: text.trim().replace(/^'|'$/g, "") };
         });
         found.push({ joint, parts });
       }
@@ -168,8 +170,9 @@
 
   function added({ joint, parts }, word) {
     const isWord = new RegExp("^" + WORD + "$", "u").test(word) && !parts.some((part) => part.said === word);
-    const end = parts[parts.length - 1].end;
-    if (isWord) write(joint + (joint !== "|" && ODD.test(word) ? "'" + word + "'" : word), end, end);
+    const { end, text: last } = parts[parts.length - 1];
+    const alike = last.match(/^ */)[0] + word + last.match(/ *$/)[0];  // a space may belong to each alternative
+    if (isWord) write(joint + (joint === "|" ? alike : ODD.test(word) ? "'" + word + "'" : word), end, end);
     return isWord;
   }
 
