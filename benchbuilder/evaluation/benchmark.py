@@ -90,7 +90,9 @@ def require_items(loaded: LoadedRecipe, built: Store, verb: Literal["evaluate", 
         f"there is nothing to {what}: {display_path(built.folder)} {state}",
         where=f"the step {items!r}",
         why=built.former_layout_note(),
-        next=f"build the benchmark first (the same command without `{verb}`), or give --benchmark FILE",
+        next=f"build the benchmark first (the same command without `{verb}`), or give --benchmark FILE"
+        if manifest is None
+        else "each candidate was dropped: the report and ledger.tsv of the build say why",
     )
 
 

@@ -24,6 +24,7 @@ from .built_benchmark import BuiltBenchmark as BuiltBenchmark
 from .cache_key import describe_key_changes as describe_key_changes
 from .cache_key import spec_key_inputs as spec_key_inputs
 from .check import check_recipe as check_recipe
+from .check import most_evidence as most_evidence
 from .check import require_libraries as require_libraries
 from .check_rows import relation_lines as relation_lines
 from .check_rows import relation_words as relation_words
@@ -113,4 +114,3 @@ from .transcripts import rows_at_positions as rows_at_positions
 from .voted_items import item_voters as item_voters
 from .wiring import expand_wiring as expand_wiring
 from .wiring import source_references as source_references
-from .wiring import source_row_class as source_row_class

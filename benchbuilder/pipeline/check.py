@@ -14,6 +14,7 @@ from benchbuilder.config import (
     LoadedRecipe,
     PairsRef,
     PromptRef,
+    Recipe,
     ValueOrigin,
     did_you_mean,
     display_path,
@@ -249,27 +250,43 @@ def _foreign_questions(loaded: LoadedRecipe) -> Iterator[Problem]:
     )
 
 
-def _unreachable_evidence(loaded: LoadedRecipe) -> Iterator[Problem]:
-    """A fault if more paragraphs must support an item than are retrieved for one: people would judge for nothing."""
-    recipe = loaded.recipe
+def most_evidence(recipe: Recipe) -> int | None:
+    """The most paragraphs that the evidence of an item can hold; ``None`` if nothing says how many are looked up."""
+    if not _retrieves(recipe):
+        return 1
     retrievers = [recipe.retriever, *(getattr(step, "retriever", None) for step in recipe.steps.values())]
     each = max((top for spec in retrievers if (top := getattr(spec, "top_k", None)) is not None), default=None)
+    bases = sum(issubclass(source_row_class(recipe, name), Passage) for name in recipe.sources)
+    return None if each is None else each * bases
+
+
+def _retrieves(recipe: Recipe) -> bool:
+    """Whether paragraphs are looked up besides those that a fact names."""
+    found = [step for step in recipe.steps.values() if step.kind == "retrieve"]
+    return not found or any(getattr(step, "gold", None) != "only" for step in found)
+
+
+def _unreachable_evidence(loaded: LoadedRecipe) -> Iterator[Problem]:
+    """A fault if more paragraphs must support an item than are retrieved for one: people would judge for nothing."""
+    recipe, most_each = loaded.recipe, most_evidence(loaded.recipe)
     least = getattr(recipe.annotation, "min_evidence", None)
-    bases = [name for name in recipe.sources if issubclass(source_row_class(recipe, name), Passage)]
     ports = [port for step in recipe.steps for port in step_class_of(loaded, step).ports.values()]
-    if each is None or least is None or least <= each * len(bases) or not any(port.row is Evidence for port in ports):
+    if most_each is None or least is None or least <= most_each or not any(port.row is Evidence for port in ports):
         return
     key, foreign = ("annotation", "min_evidence"), next(_foreign_questions(loaded), None)
     other = f"{foreign.hint} " if foreign is not None and foreign.hint else ""  # else people are asked in it
-    most = f"at most {each * len(bases)}: {each} from each of {count_phrase(len(bases), 'source')} of passages"
+    bases = [name for name in recipe.sources if issubclass(source_row_class(recipe, name), Passage)]
+    many = f"{most_each // max(1, len(bases))} from each of {count_phrase(len(bases), 'source')} of passages"
+    most = f"at most {most_each}: {many if _retrieves(recipe) else 'the paragraph that a claim was read from'}"
     yield Problem(
         "more paragraphs must support an item than are looked up, so that each is dropped, whatever people say",
         key=dotted_key(key),
         where=str(loaded.origins.origin_of(key)),
         actual=str(least),
         allowed=most,
-        hint=f"{other}{dotted_key(key)}={each * len(bases)}, or add sources of passages"
-        + (", or raise retriever.top_k" if bases else ""),
+        hint=f"{other}{dotted_key(key)}={most_each}"
+        + (", or add sources of passages" if _retrieves(recipe) else ", or steps.evidence.gold=first")
+        + (", or raise retriever.top_k" if bases and _retrieves(recipe) else ""),
     )
 
 

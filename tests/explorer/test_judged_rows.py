@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,13 @@ def test_a_judgement_has_a_verdict_under_other_rules(judged: str, now: str | Non
     tried = None if now is None else TriedRow((now,) if now else (), "", "", unhandled=not now)
     (result,) = judge_again([_judged("r", judged)], lambda _: tried)
     assert result.verdict == verdict
+
+
+def test_judgements_at_the_same_time_lose_none(tmp_path: Path) -> None:
+    path = tmp_path / "own_judged.tsv"
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: add_judged(path, _judged(f"row-{n}")), range(40)))
+    assert {row.row for row in read_judged(path)} == {f"row-{n}" for n in range(40)}
 
 
 def test_the_share_of_right_rows_leaves_out_what_people_must_look_at() -> None:

@@ -16,6 +16,7 @@ from benchbuilder.config import load_recipe
 from benchbuilder.core import DataError, GateClosed, RecipeError
 from benchbuilder.core.text.page_texts import __file__ as page_texts_file
 from benchbuilder.core.text.page_texts import read_texts
+from benchbuilder.pipeline import check_recipe, most_evidence
 from benchbuilder.publishing import Release, check_release, read_build, read_release
 from benchbuilder.publishing.release.items import rows_of_file
 from benchbuilder.publishing.release.licences import licence_terms
@@ -153,6 +154,10 @@ def test_what_a_recipe_lacks_for_a_release_is_known_before_a_build(built: BuiltS
     assert more == {"set audit.gate=audit", people, "set card.licence"}
     alone = open_before_release(load_recipe(["recipe=exam_any", "annotation=none"]))[-1]
     assert alone.endswith(", with annotation.min_evidence=0, lets people judge the items"), "nothing is looked up"
+    guideline = load_recipe(["recipe=guideline_en", "annotation=sheets_en"])
+    assert most_evidence(guideline.recipe) == 1, "the paragraph that a claim was read from"
+    with pytest.raises(RecipeError, match=r"at most 1: the paragraph(.|\n)*annotation.min_evidence=1"):
+        check_recipe(guideline)
 
 
 @pytest.mark.push

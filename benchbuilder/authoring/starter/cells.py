@@ -15,7 +15,7 @@ Cells = Mapping[str | int, Sequence[Any]]
 """The values of each column, or path into records; ``None`` where a record has none."""
 
 QUESTION = re.compile(
-    r"(?i)question(?!.*(id|concept|number|type)$)|^q$|^stem$|qtext|query(?!_?id)|^statement$|frage|pregunta|pergunta|"
+    r"(?i)question(?!.*(id|concept|number|type)$)|^q$|^stem$|qtext|query(?!_?id)|^statement$|frage|pregunta|pergunta|enunciado|"
     r"quest\u00e3o|\u95ee\u9898|\u9898\u76ee|\u9898\u5e72|\u554f\u984c"
 )
 RIGHT = re.compile(

@@ -178,7 +178,7 @@ def _first_line(rows: Iterable[tuple[int, Sequence[str]]]) -> int:
     """The line on which a table begins: 1, or that of the names of its columns below a title and other such lines.
 
     A row that says what it names may stand below lines with fewer cells. Another one stands below lines of one cell:
-    it has three cells, or these lines have no separator.
+    it has three cells, or these lines have no separator. A note with a separator in it is narrower than all below it.
     """
     first = [(line, cells, [cell for cell in cells if cell.strip()]) for line, cells in islice(rows, _MOST_ABOVE)]
     named = [sum(len(cell) <= _LONGEST_NAME and bool(_NAMES.search(cell)) for cell in filled) for *_, filled in first]
@@ -188,6 +188,11 @@ def _first_line(rows: Iterable[tuple[int, Sequence[str]]]) -> int:
     for (line, _, filled), names, above in zip(first, named, wide, strict=True):
         if names > 2 and len(filled) > above:
             return line
+    widths = [len(cells) for _, cells, _ in first]
+    full = widths.index(widths[-1])
+    is_note = 0 < full < 4 <= len(widths) - full and max(widths[:full]) < widths[-1] == max(widths) > 2
+    if is_note and set(widths[full:]) == {widths[-1]} and max(widths[:full]) > 1:
+        return first[full][0]
     joined = max((len(cells) for _, cells, filled in first if len(filled) < 2), default=0)
     at = next((n for n, (*_, filled) in enumerate(first) if len(filled) > 1), 0)
     return first[at][0] if at and len(first[at][2]) > (1 if joined == 1 else 2) else 1

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from filelock import FileLock
+
 from benchbuilder.config import display_path
 from benchbuilder.core import DataError, Row, escape_cell, make_folder, read_given_text, unescape_cell, write_atomically
 from benchbuilder.explorer.workbench.trial_bench import TriedRow
@@ -127,7 +129,16 @@ def _judged_row(cells: Sequence[str], where: str) -> JudgedRow:
 
 
 def add_judged(path: Path, new: JudgedRow) -> None:
-    """Write a judgement into a file, sorted by step and row; a later one of the same row counts."""
+    """Write a judgement into a file, sorted by step and row; a later one of the same row counts.
+
+    Others may write at the same time: each reads what the one before it wrote.
+    """
+    make_folder(path.parent)
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        _add_judged(path, new)
+
+
+def _add_judged(path: Path, new: JudgedRow) -> None:
     rows = {(row.step, row.row): row for row in read_judged(path)}
     before = rows.get((new.step, new.row))
     if before is not None and before.chosen == "drawn" and new.chosen == "picked" and before.made == new.made:
@@ -138,7 +149,6 @@ def add_judged(path: Path, new: JudgedRow) -> None:
     writer.writerow(COLUMNS)
     for key in sorted(rows):
         writer.writerow([escape_cell(str(getattr(rows[key], name))) for name in COLUMNS])
-    make_folder(path.parent)
     write_atomically(path, lines.getvalue())
 
 

@@ -63,8 +63,12 @@ def gather_material(loaded: LoadedRecipe, cwd: Path) -> ReleaseMaterial:
             raise DataError(
                 f"there is nothing to release: {display_path(store.folder)} has no {part.recipe.items} of this recipe",
                 where=f"the step {part.recipe.items!r}",
-                why="it is not built, it was built with other settings, or it waits for people",
-                next="build the benchmark first: the same command without `release` and `version`",
+                why="it is not built, it was built with other settings, or it waits for people"
+                if manifest is None
+                else "each candidate was dropped: the ledger says why",
+                next="build the benchmark first: the same command without `release` and `version`"
+                if manifest is None
+                else "see the drops of the step in the report, and change the setting that they name",
             )
     with open_gateway(plan, store, lambda _: None) as gateway:
         receipts = () if gateway is None else gateway.receipts()

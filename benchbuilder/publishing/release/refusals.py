@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from benchbuilder.config import LoadedRecipe, Recipe
-from benchbuilder.core import Passage
 from benchbuilder.exporters import annotation_summaries
-from benchbuilder.pipeline import option_in_language, source_row_class
+from benchbuilder.pipeline import most_evidence, option_in_language
 from benchbuilder.publishing.release.licences import LicenceTerms, licence_terms
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
 from benchbuilder.publishing.release.private_folder import PrivateFolder, Use
 from benchbuilder.publishing.release.scorecard.scorecard import Scorecard
 from benchbuilder.publishing.release.sentences import ReleaseSentence, sentence
 
+_WANTED = 3
+"""So many supporting paragraphs the bundled ways of asking people want at most."""
 RefusalCode = Literal["audit", "licence", "illustrative", "names", "labels", "agreement", "unjudged", "scorecard"]
 
 
@@ -80,9 +81,8 @@ def _no_gate() -> ReleaseRefusal:
 
 def _people_remedy(loaded: LoadedRecipe) -> str:
     options = (option_in_language(loaded.roots, option, loaded.recipe.language) for option in ("app", "sheets"))
-    recipe = loaded.recipe
-    no_paragraphs = not any(source_row_class(recipe, name) is Passage for name in recipe.sources)
-    more = ", with annotation.min_evidence=0," if no_paragraphs else ""
+    most = most_evidence(loaded.recipe)
+    more = f", with annotation.min_evidence={most}," if most is not None and most < _WANTED else ""
     return f"{' or '.join(f'annotation={option}' for option in options)}{more} lets people judge the items"
 
 

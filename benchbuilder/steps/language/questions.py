@@ -67,7 +67,11 @@ def with_end_mark(question: str, mark: str) -> str:
 def leaks_answer(answer: str, question: str, ignore: str, matching: LengthUnit = "characters") -> bool:
     """Whether the normalised `question`, without the characters `ignore`, contains `answer` (or has it as whole words).
 
-    >>> leaks_answer("Iron", "what contains IRON?", "")
-    True
+    Of a sign beside one letter, nothing is left out: O- is no article.
+
+    >>> leaks_answer("Iron", "what contains IRON?", ""), leaks_answer("O-", "O doador universal é", "-", "words")
+    (True, False)
     """
+    if sum(map(str.isalnum, answer)) == 1 < len(answer.strip()):
+        return answer.strip() in question
     return contains_text(question, answer, matching, ignore)

@@ -225,10 +225,6 @@ def test_a_table_below_a_title_is_read_from_its_names_on(above: list[str], names
     rows = [f"What is {n}?;a{n};b{n};c{n};{'ABC'[n % 3]}" for n in range(40)]
     path = tmp_path / "quiz.csv"
     path.write_text("\n".join([*above, names, *rows, ";;;;"]) + "\n")
-    if len(above) == 2 and "Nurse" in above[1] and names.startswith("Satz"):
-        with pytest.raises(RecipeError):
-            read_data_files([str(path)], None)
-        return
     [file] = read_data_files([str(path)], None)
     line = len(above) + 1
     assert (file.kind, file.layout.settings["header"]) == ("multiple_choice", line)
