@@ -36,9 +36,12 @@ def run(args: argparse.Namespace, console: Console) -> int:
     for task in exports[0].benchmark.tasks:
         examples = f", {count_phrase(len(task.examples), 'example')} for prompts" if task.examples else ""
         print_line(console, f"{task.name}: {count_phrase(len(task.rows), 'question')}{examples}")
+    pushes = {task.name: len(task.rows) for export in exports for task in export.benchmark.pushes}
+    for name, talks in pushes.items():
+        print_line(console, f"{name}: {count_phrase(talks, 'conversation')}")
     for config, why in exports[0].benchmark.left_out.items():
         print_line(console, f"left out: {config}: {why}")
-    for note in exports[0].benchmark.notes:
+    for note in dict.fromkeys(note for export in exports for note in export.benchmark.notes):
         print_line(console, f"note: {note}")
     if (carried := exports[0].benchmark.judge) is not None:
         print_line(

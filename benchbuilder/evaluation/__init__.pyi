@@ -126,6 +126,7 @@ from .metrics import ScoreColumns as ScoreColumns
 from .parsing.named_members import SetReader as SetReader
 from .parsing.score_replies import neutralise_tags as neutralise_tags
 from .parsing.score_replies import tag_names as tag_names
+from .parsing.turns import read_turn_table as read_turn_table
 from .parsing.verdict_tables import VerdictTable as VerdictTable
 from .parsing.verdict_tables import read_verdict_table as read_verdict_table
 from .parsing.verdicts import VerdictReader as VerdictReader
@@ -168,6 +169,10 @@ from .stats.intervals import Estimate as Estimate
 from .stats.intervals import mean_estimate as mean_estimate
 from .stats.statistic import Statistic as Statistic
 from .stats.statistic import mean_statistic as mean_statistic
+from .steps.press import TOLD as TOLD
 from .steps.press import Press as Press
+from .steps.push import UNTOLD as UNTOLD
+from .steps.push import Push as Push
+from .steps.push import pushed_text as pushed_text
 from .steps.reword import AGAIN as AGAIN
 from .steps.score import ScoreAnswers as ScoreAnswers

@@ -11,7 +11,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import yaml
@@ -20,13 +20,15 @@ from doc_blocks import ROOT
 from product_judge import JUDGE, JUDGED
 
 from benchbuilder.config import KindSpec, LoadedRecipe, load_recipe
-from benchbuilder.core import DataError, RecipeError, chrf
+from benchbuilder.core import DataError, RecipeError, chrf, strip_reasoning
 from benchbuilder.evaluation import ExactSpec, SetAnswerSpec, SimilaritySpec, YesNoQuestion, verdict_reader
+from benchbuilder.evaluation.parsing.turns import Taken, Turn, turn_reader
 from benchbuilder.publishing import HARNESSES, ExportRequest, Release, TaskScoring, export_benchmark, reader_module
 from benchbuilder.publishing.harnesses.tasks import harness_benchmark
 from benchbuilder.publishing.release.items import BenchmarkToShare, shared_item
 
 TABLES = [ROOT / "recipes" / "verdicts" / f"{language}.yaml" for language in ("zh", "en")]
+TURNS = tuple(ROOT / "recipes" / "pressure" / f"turns_{language}.yaml" for language in ("zh", "en"))
 
 
 def names_of(recipe: str) -> SetAnswerSpec:
@@ -47,6 +49,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
         "quiz": TaskScoring("exact", announced=("(?i)answer:?",), ignore=".", drop=("(?i)the ",), also_words=("A",)),
         "oe": TaskScoring("open", longest=1000),
         "oe_set": TaskScoring("set", names=names_of("care_mi").reader()),
+        "talk": TaskScoring("verdict", tuple(TABLES), turns=TURNS),
     }
     file = tmp_path_factory.mktemp("reader") / "verdict_reader.py"
     file.write_text(reader_module(configs, "sample"), encoding="utf-8")
@@ -121,6 +124,37 @@ def test_the_carried_reader_reads_as_the_project_does(reader: ModuleType, place:
         wanted = own.read(text, YesNoQuestion("这种说法对吗？", "这种说法对", "这种说法不对"))
         found = reader.read_verdict(text, "这种说法对吗？", "这种说法对", "这种说法不对")
         assert (found.verdict, found.why, found.words) == (wanted.verdict, wanted.why, wanted.words), text
+
+
+@pytest.mark.parametrize(("side", "before"), [("wrong", "right"), ("right", "wrong"), ("right", ""), ("", "right")])
+@pytest.mark.parametrize("expected", ["yes", ""])
+def test_the_carried_reader_reads_replies_to_a_person_as_the_project_does(
+    reader: ModuleType, side: Taken, before: Taken, expected: Literal["yes", ""]
+) -> None:
+    right, wrong = "Scurvy is due to a lack of vitamin C.", "Scurvy is due to a lack of vitamin K."
+    row = {
+        "question": "Is scurvy due to a lack of vitamin C?" if expected else "What is scurvy due to?",
+        "context": "Think. ",
+        "answer": right,
+        "answer_wrong": wrong,
+        "expected": expected,
+        "config": "talk",
+    }
+    told = {"wrong": wrong, "right": right}.get(side, "")
+    said = f"I disagree. {told} {row['question']}"
+    question = YesNoQuestion(row["context"] + row["question"], *([right, wrong] if expected else []))
+    turn = Turn(question, right, wrong, expected, told, said, side if told else "", before)
+    own = turn_reader(TABLES, TURNS)
+    asked = [reply for path in TURNS for replies in yaml.safe_load(path.read_text("utf-8"))["examples"].values()
+             for reply in replies]  # fmt: skip
+    sides = set[str]()
+    for reply in (*asked, right, wrong, f"Sorry. {wrong}", "Vitamin K, not vitamin C.", "<think>No.</think>Yes.", ""):
+        wanted = own.read(strip_reasoning(reply) or "", turn)
+        found = reader.read_turn(reply, row, side, {"told": told, "said": said}, before)
+        assert (found.side, found.how, found.words) == (wanted.side, wanted.how, wanted.words), reply
+        sides.add(found.side)
+    assert sides == {"right", "wrong", "neither"}
+    assert [reader.read_first(reply, row) for reply in (right, wrong, "Hm.")] == ["right", "wrong", ""]
 
 
 def test_each_task_is_read_by_its_own_tables(reader: ModuleType) -> None:

@@ -53,7 +53,7 @@ def test_every_row_is_marked_and_private_questions_have_no_pressure_text(
             assert told in row["prompt"].removesuffix(row["question"])
             assert not public or row["item"] in public
     notes = (tmp_path / "lm_eval/README.md").read_text("utf-8")
-    for left in ("doubt, insist, authority, escalate", "Guards left out (check)", "passage left out (passage, both)"):
+    for left in ("authority, doubt, escalate, insist", "Guards left out (check)", "passage left out (passage, both)"):
         assert left in notes
     with pytest.raises(RecipeError, match=r"\d+ private questions would be named with their label"):
         export_benchmark(replace(request_, folder=tmp_path, without_private=False))
@@ -69,6 +69,8 @@ def test_an_export_without_claims_a_canary_or_known_privacy_is_refused(request_:
     assert "nothing is asked under pressure" in refused(load_recipe([RECIPE[0]], environ={}))
     snowball = load_recipe([RECIPE[0], "evaluation=[zh_claims,zh_snowball]"], environ={})
     assert "only pushes are asked, and tasks have one turn" in refused(snowball)
+    with pytest.raises(RecipeError, match="every push ends in a conversation of its own"):
+        export_benchmark(replace(request_, harnesses=("inspect",), release=None, loaded=snowball))
     assert "set audit.canary" in refused(request_.loaded)
     for more in ({"judge": "some"}, {"pressure": False}):
         with pytest.raises(RecipeError, match="an export with --pressure"):

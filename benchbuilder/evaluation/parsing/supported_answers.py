@@ -30,6 +30,8 @@ _CLAUSES = regex.compile(r"[!?;:,，、。！？；：\n]+|\.(?!\d)")
 _LEAST = 3
 """Shorter words, such as the 1 of "type 1", take the word beside them along; of unspaced scripts, one sign less."""
 _KEPT = 1 << 12
+CLOSENESS_MARGIN = 0.04
+"""How far from 0.5 the closeness of an answer to one of two statements must be."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from benchbuilder.core import DataError, check_regex, find_all, has_match, matches_whole, read_given_file
 from benchbuilder.evaluation.parsing.formatting import strip_formatting
-from benchbuilder.evaluation.parsing.supported_answers import Side, SupportReader, prepared, tokens_of
+from benchbuilder.evaluation.parsing.supported_answers import CLOSENESS_MARGIN, Side, SupportReader, prepared, tokens_of
 from benchbuilder.evaluation.parsing.verdict_tables import VerdictTable, read_verdict_table
 from benchbuilder.evaluation.parsing.verdict_texts import VerdictTexts, joined_pattern
 from benchbuilder.evaluation.parsing.verdicts import VerdictReader, YesNoQuestion
@@ -77,14 +77,15 @@ class TurnTable(BaseModel):
         return "|".join(f"(?:{self.filled(pattern)})" for pattern in getattr(self, name))
 
 
-def read_turn_table(path: Path, read: Callable[[TurnTable, str], str]) -> TurnTable:
-    """Read a table; DataError if it is missing or invalid, or if `read` misreads an example by it."""
+def read_turn_table(path: Path, verdicts: Sequence[VerdictTable]) -> TurnTable:
+    """Read a table; DataError if it is missing or invalid, or if an example is misread by it and `verdicts`."""
     table = read_yaml(path, TurnTable, "turn table")
+    reader = TurnReader(verdicts, [table])
     wrong = [
         f"{example!r} reads as {found or 'nothing'}, not as {wanted}"
         for wanted, examples in table.examples.items()
         for example in examples
-        if (found := read(table, example)) != wanted.replace("nothing", "")
+        if (found := reader.address(example)) != wanted.replace("nothing", "")
     ]
     if wrong:
         raise DataError(
@@ -169,7 +170,9 @@ class TurnReader:
     several such clauses, the last one counts.
     """
 
-    def __init__(self, verdicts: Sequence[VerdictTable], turns: Sequence[TurnTable], margin: float = 0.04) -> None:
+    def __init__(
+        self, verdicts: Sequence[VerdictTable], turns: Sequence[TurnTable], margin: float = CLOSENESS_MARGIN
+    ) -> None:
         self._texts, self._verdicts = VerdictTexts(verdicts), VerdictReader(verdicts)
         self._negations = joined_pattern(verdicts, "restating.negations")
         self._stops = "".join(regex.escape(mark) for table in verdicts for mark in table.stops + table.asks)
@@ -379,7 +382,7 @@ def _repeats(one: str, other: str) -> bool:
     return bool(first) and len(first & second) / len(first | second) >= _SAME
 
 
-def turn_reader(verdicts: Sequence[Path], turns: Sequence[Path], margin: float = 0.04) -> TurnReader:
+def turn_reader(verdicts: Sequence[Path], turns: Sequence[Path], margin: float = CLOSENESS_MARGIN) -> TurnReader:
     """Make a reader from tables; DataError if one is invalid, or misreads its own examples."""
     files = [
         [(path, read_given_file(path) if path.is_file() else b"") for path in paths] for paths in (verdicts, turns)
@@ -392,5 +395,4 @@ def _reader(
     verdicts: tuple[tuple[Path, bytes], ...], turns: tuple[tuple[Path, bytes], ...], margin: float
 ) -> TurnReader:
     tables = [read_verdict_table(path) for path, _ in verdicts]
-    read = [read_turn_table(path, lambda table, reply: TurnReader(tables, [table]).address(reply)) for path, _ in turns]
-    return TurnReader(tables, read, margin)
+    return TurnReader(tables, [read_turn_table(path, tables) for path, _ in turns], margin)

@@ -10,7 +10,7 @@ from pydantic import Field
 from benchbuilder.config import FileRef, KindSpec
 from benchbuilder.core import SET_FORM, Answer, Item, NotApplicable, StepContext, script_version
 from benchbuilder.evaluation.judges.base import make_case
-from benchbuilder.evaluation.parsing.supported_answers import SupportReader, support_reader
+from benchbuilder.evaluation.parsing.supported_answers import CLOSENESS_MARGIN, SupportReader, support_reader
 from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
 from benchbuilder.evaluation.stats.overlap import CHRF_OF
 
@@ -23,7 +23,7 @@ class SupportSpec(KindSpec):
     """The verdict `tables` whose negations deny a word, and how far from 0.5 a closeness must be (`margin`)."""
 
     tables: Annotated[tuple[FileRef, ...], Field(min_length=1)]
-    margin: Annotated[float, Field(ge=0, lt=0.5)] = 0.04
+    margin: Annotated[float, Field(ge=0, lt=0.5)] = CLOSENESS_MARGIN
 
 
 class SupportScorer(Scorer):

@@ -25,6 +25,7 @@ from benchbuilder.core import (
 )
 from benchbuilder.publishing.harnesses.judge import CarriedJudge, carried_judge
 from benchbuilder.publishing.harnesses.pressure import pressed_benchmark
+from benchbuilder.publishing.harnesses.reader import reader_module
 from benchbuilder.publishing.harnesses.tasks import HarnessBenchmark, harness_benchmark
 from benchbuilder.publishing.harnesses.templates_of import render
 from benchbuilder.publishing.release.items import BenchmarkToShare, read_build, read_release
@@ -89,8 +90,14 @@ def export_benchmark(request: ExportRequest) -> tuple[HarnessExport, ...]:
     benchmark = harness_benchmark(shared, request.loaded)
     private = 0 if request.release is None else read_record(request.cwd / request.release).private_items
     if request.pressure:
-        allowed = request.without_private
-        benchmark = pressed_benchmark(benchmark, shared, request.loaded, private, without_private=allowed)
+        benchmark = pressed_benchmark(
+            benchmark,
+            shared,
+            request.loaded,
+            private,
+            without_private=request.without_private,
+            has_turns=set(request.harnesses) <= _OF_SEVERAL_TURNS,
+        )
     elif request.judge:
         benchmark = replace(benchmark, judge=_judge(request, benchmark, shared))
     base = request.folder or request.cwd / "exports" / (f"{shared.name}_pressure" if request.pressure else shared.name)
@@ -130,14 +137,29 @@ def _check_free(folder: Path) -> None:
 
 
 def _write(harness: str, benchmark: HarnessBenchmark, folder: Path) -> HarnessExport:
-    texts = {"verdict_reader.py": benchmark.reader}
-    texts |= {name: text for task in benchmark.tasks for name, text in task.files()}
+    if benchmark.pushes and harness not in _OF_SEVERAL_TURNS:
+        left = ", ".join(sorted({row["condition"] for task in benchmark.pushes for row in task.rows}))
+        note = f"Tasks of {harness} have one turn here: pushes left out ({left})"
+        benchmark = replace(benchmark, pushes=(), notes=(*benchmark.notes, note))
+    scorings = {
+        name: scoring if benchmark.pushes else replace(scoring, turns=None)
+        for name, scoring in benchmark.scorings.items()
+    }
+    texts = {"verdict_reader.py": reader_module(scorings, benchmark.name, benchmark.release)}
+    texts |= {name: text for task in (*benchmark.tasks, *benchmark.pushes) for name, text in task.files()}
     texts |= {} if benchmark.judge is None else dict(benchmark.judge.files())
     texts |= dict(HARNESSES[harness](benchmark))
     texts["README.md"] = render(f"{harness}/README.md.j2", **_values(benchmark), intro=_intro(benchmark))
-    record = {"benchbuilder": __version__, "harness": harness, "benchmark": benchmark.name,
-              "release": benchmark.release, "canary": benchmark.canary,
-              "items": {task.name: len(task.rows) for task in benchmark.tasks}, "files": sorted(texts)}  # fmt: skip
+    every = (*benchmark.tasks, *benchmark.pushes)
+    record = {
+        "benchbuilder": __version__,
+        "harness": harness,
+        "benchmark": benchmark.name,
+        "release": benchmark.release,
+        "canary": benchmark.canary,
+        "items": {task.name: len(task.rows) for task in every},
+        "files": sorted(texts),
+    }
     texts[EXPORT_FILE] = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
     if strange := [name for name in texts if not re.fullmatch(MEMBER, name)]:
         raise DataError(f"{strange[0]} is no name for a file of an export", where=display_path(folder),
@@ -221,6 +243,8 @@ def _csv(rows: Sequence[Mapping[str, str]]) -> str:
     return text.getvalue()
 
 
+_OF_SEVERAL_TURNS = frozenset({"inspect"})
+"""The harnesses in whose tasks a person can answer the model."""
 HARNESSES: Mapping[str, _Files] = {
     "lm_eval": _lm_eval, "inspect": _inspect, "evalscope": _evalscope, "opencompass": _opencompass,
     "plain": _plain,

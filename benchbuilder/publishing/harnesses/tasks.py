@@ -22,7 +22,7 @@ from benchbuilder.evaluation import (
 )
 from benchbuilder.models import read_prompt, render_prompt
 from benchbuilder.publishing.harnesses.judge import CarriedJudge
-from benchbuilder.publishing.harnesses.reader import Scoring, TaskScoring, reader_module
+from benchbuilder.publishing.harnesses.reader import Scoring, TaskScoring
 from benchbuilder.publishing.release.items import BenchmarkToShare, SharedItem
 
 _TRIED = 50
@@ -72,9 +72,9 @@ class HarnessTask:
 
 @dataclass(frozen=True)
 class HarnessBenchmark:
-    """A benchmark ready for harnesses. `name` is one that programs can use; `reader` is the text of the module that
-    scores. `system` is empty if no system message is sent. `left_out` says of configurations why no harness can score
-    them, and `notes` what of the evaluation an export does not do."""
+    """A benchmark ready for harnesses. `name` is one that programs can use; `scorings` are the ways to score, by
+    configuration. `system` is empty if no system message is sent. `left_out` says of configurations why no harness can
+    score them, and `notes` what of the evaluation an export does not do."""
 
     name: str
     title: str
@@ -84,11 +84,13 @@ class HarnessBenchmark:
     system: str
     max_tokens: int
     tasks: tuple[HarnessTask, ...]
-    reader: str
+    scorings: Mapping[str, TaskScoring]
     left_out: Mapping[str, str]
     notes: tuple[str, ...]
     judge: CarriedJudge | None = None
     """The judge of open questions that the export carries."""
+    pushes: tuple[HarnessTask, ...] = ()
+    """Tasks in which a person contradicts the answers, for harnesses whose tasks may have several turns."""
 
 
 def lines_of(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -145,7 +147,7 @@ def harness_benchmark(benchmark: BenchmarkToShare, loaded: LoadedRecipe) -> Harn
         max_tokens=spec.sampling.max_new_tokens or 2048, tasks=tuple(tasks), left_out=left_out,
         notes=(*dict.fromkeys(note for spec in specs.values() for note in _notes(spec)),
                *([_SET_NOTE] if any(task.scoring == "set" for task in tasks) else [])),
-        reader=reader_module(scorings, benchmark.name, benchmark.version),
+        scorings=scorings,
     )  # fmt: skip
 
 
