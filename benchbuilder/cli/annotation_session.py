@@ -25,7 +25,7 @@ from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import ProjectSpec, Recipe
 from benchbuilder.core import Problem, RecipeError, Table, make_folder
 from benchbuilder.evaluation import TO_EXPERTS
-from benchbuilder.pipeline import item_voters, option_in_language, recheck_sample
+from benchbuilder.pipeline import item_voters, judging_option, recheck_sample
 
 if TYPE_CHECKING:
     from benchbuilder.annotation import AnnotationStore
@@ -55,7 +55,8 @@ class AnnotationSession:
         """`name`, if the recipe has a project of that name; else RecipeError."""
         specs = self.project_specs()
         if name not in specs:
-            app = option_in_language(self.session.loaded.roots, "app", self.session.loaded.recipe.language)
+            loaded = self.session.loaded
+            app = judging_option(loaded.roots, loaded.recipe, "app")
             hint = f"annotation={app} has candidates judged in the app" if name == CLAIMS_PROJECT else ""
             raise RecipeError([Problem(f"the recipe has no project {name!r}", where=f"command line: --project {name}",
                                        allowed=", ".join(specs), hint=hint)])  # fmt: skip

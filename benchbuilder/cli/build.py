@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -20,7 +21,7 @@ from benchbuilder.cli.session import build_progress, open_session, receipts_if_s
 from benchbuilder.cli.terminal import Terminal, print_line
 from benchbuilder.config import Recipe, RecipeRoot, display_path
 from benchbuilder.core import DEFAULT_LANGUAGE, STATEMENT_FORM, count_phrase, page_texts, public_path
-from benchbuilder.pipeline import BuildReport, Manifest, graph_lines, graph_next, option_in_language
+from benchbuilder.pipeline import BuildReport, Manifest, graph_lines, graph_next, judging_option
 from benchbuilder.steps import TopicSpec, keeps_few
 
 _ASKED = frozenset(
@@ -29,8 +30,8 @@ _ASKED = frozenset(
 """Rows of sources that questions are made of."""
 _MUCH_OFF_TOPIC = 0.2
 """A topic filter that drops this proportion of a source or more is mentioned."""
-_MANY = 500
-"""From this many missing judgements on, the report says how to ask for fewer."""
+_MANY, _FEWER = 500, 50
+"""From this many missing judgements on, the report says how to ask about so few rows."""
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         print_line(console, f"warning: {warning}")
     with build_progress(console) as watcher, receipts_if_stopped(session.plan, session.store, watcher):
         result = build_opened(session, args.overrides, watcher, frozenset(args.refresh or ()))
-    exit_code = print_report(result.report, console, result.recipe, session.loaded.roots)
+    exit_code = print_report(result.report, console, result.recipe, session.loaded.roots, args.overrides)
     if not exit_code:
         result.require_open_gate()
         if args.command is not None and isinstance(console, Terminal) and not args.refresh and not args.verify:
@@ -48,8 +49,10 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return exit_code
 
 
-def print_report(report: BuildReport, console: Console, recipe: Recipe, roots: Sequence[RecipeRoot]) -> int:
-    """Print what the build made and what to do next; the exit code."""
+def print_report(
+    report: BuildReport, console: Console, recipe: Recipe, roots: Sequence[RecipeRoot], overrides: Sequence[str] = ()
+) -> int:
+    """Print what the build with these `overrides` made and what to do next; the exit code."""
     say = partial(print_line, console)
     say()
     for note in report.notes:
@@ -70,7 +73,7 @@ def print_report(report: BuildReport, console: Console, recipe: Recipe, roots: S
     has_items = not report.waiting and all(report.manifests[part.items].rows for part in recipe.by_task().values())
     for line in _waiting_lines(report, recipe):
         say(line)
-    if not report.waiting and (line := _next_line(report, recipe, closed, is_empty=not has_items)):
+    if not report.waiting and (line := _next_line(report, overrides, closed, is_empty=not has_items)):
         say(line)
     return 75 if report.waiting else 0 if has_items else 3
 
@@ -78,19 +81,20 @@ def print_report(report: BuildReport, console: Console, recipe: Recipe, roots: S
 def _waiting_lines(report: BuildReport, recipe: Recipe) -> Iterator[str]:
     """What people are asked, where, and what to do next."""
     for step, waiting in report.waiting.items():
-        if getattr(recipe.steps.get(step), "sample", 0) is None and sum(waiting.missing.values()) > _MANY:
-            fewer = f"steps.{step}.sample=50 asks about 50 rows, drawn at random, and drops the others"
+        inputs = () if (spec := recipe.steps.get(step)) is None else spec.from_.get("each", ())
+        asked = sum(report.manifests[name].rows for name in inputs if name in report.manifests)
+        if getattr(spec, "sample", 0) is None and sum(waiting.missing.values()) > _MANY and asked > _FEWER:
+            fewer = f"steps.{step}.sample={_FEWER} asks about {_FEWER} rows, drawn at random, and drops the others"
             yield f"\nif what people are asked is too much: {fewer}"
         yield f"\n{waiting}"
 
 
-def _next_line(report: BuildReport, recipe: Recipe, closed: Sequence[str], *, is_empty: bool) -> str:
+def _next_line(report: BuildReport, overrides: Sequence[str], closed: Sequence[str], *, is_empty: bool) -> str:
     """What to do next: one thing."""
     if is_empty and (line := graph_next(report.manifests)):
         return line
     if closed:
-        variant = f" variant={recipe.variant}" if recipe.variant else ""
-        return f"next: benchbuild audit recipe={recipe.name}{variant}   says which, and what may help"
+        return f"next: benchbuild audit {shlex.join(overrides)}   says which, and what may help"
     pages = [file for file in report.written_files if file.suffix == ".html"]
     return f"next: open {display_path(pages[0])} in a browser" if pages else ""
 
@@ -135,7 +139,7 @@ def _remarks(report: BuildReport, recipe: Recipe, roots: Sequence[RecipeRoot]) -
         if audit.checks:
             yield f"{audit.summary()}{f' ({task})' if task else ''}"
     if (report.folder / "annotation" / REVIEW_FILE).exists() and not isinstance(recipe.annotation, AppSpec):
-        app = option_in_language(roots, "app", recipe.language)
+        app = judging_option(roots, recipe, "app")
         rule = page_texts(DEFAULT_LANGUAGE)("common.votes_rule")
         yield f"{rule} This one reads none of them: annotation={app} does."
     if recipe.card.illustrative:

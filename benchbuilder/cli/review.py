@@ -17,7 +17,7 @@ from benchbuilder.cli.annotation_session import AnnotationSession, create_rating
 from benchbuilder.cli.session import Session, open_session, progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.core import DEFAULT_LANGUAGE, DataError, Problem, RecipeError, count_phrase, imports_of, page_texts
-from benchbuilder.pipeline import build_benchmark, option_in_language, without_secrets
+from benchbuilder.pipeline import build_benchmark, judging_option, without_secrets
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -118,7 +118,7 @@ def _build_candidates(session: Session, console: Console) -> None:
     statuses = plan.statuses(store)
     asking = [name for name, status in statuses.items() if status.state != "reused" and plan.nodes[name].model_spec]
     if asking:
-        app = option_in_language(session.loaded.roots, "app", session.loaded.recipe.language)
+        app = judging_option(session.loaded.roots, session.loaded.recipe, "app")
         raise DataError(
             f"{', '.join(asking)} would ask a model",
             why="the review app shows what is built and asks no model",
@@ -135,7 +135,7 @@ def _print_work(annotation: AnnotationSession, overrides: list[str], console: Co
     """Print how many tasks there are, where their votes count, and how many people there are."""
     if annotation.app_spec is None:
         loaded = annotation.session.loaded
-        app = option_in_language(loaded.roots, "app", loaded.recipe.language)
+        app = judging_option(loaded.roots, loaded.recipe, "app")
         print_line(
             console,
             f"{CLAIMS_PROJECT}: left out, this build does not have candidates judged in the app; "

@@ -56,6 +56,7 @@ from .last_command import without_secrets as without_secrets
 from .node_inputs import step_job_of as step_job_of
 from .other_language import first_language as first_language
 from .other_language import guess_language as guess_language
+from .other_language import judging_option as judging_option
 from .other_language import likely_in_language as likely_in_language
 from .other_language import option_in_language as option_in_language
 from .outputs import check_build_folder as check_build_folder

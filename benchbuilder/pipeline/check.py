@@ -240,13 +240,15 @@ def _foreign_questions(loaded: LoadedRecipe) -> Iterator[Problem]:
     if shares_script(texts, wanted) or origin.file is None:
         return
     found, _ = guess_language(texts)
-    other = option_in_language(loaded.roots, origin.file.stem.removesuffix(f"_{found}"), wanted)
+    stem = origin.file.stem
+    way, is_labels = stem.removesuffix("_labels").removesuffix(f"_{found}"), stem.endswith("_labels")
+    other = option_in_language(loaded.roots, way, wanted, false_claims=is_labels)
     yield Problem(
         "people are asked in another language than that of the recipe",
         key="annotation",
         where=str(origin),
         actual=f"questions in {language_name(found) or 'another script'}",
-        hint=f"annotation={other}" if other != origin.file.stem else "",
+        hint=f"annotation={other}" if other != stem else "",
     )
 
 

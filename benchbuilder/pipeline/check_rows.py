@@ -179,7 +179,7 @@ def _unused_rows(loaded: LoadedRecipe, above: dict[str, list[Row]]) -> Iterator[
 _RELATION_ROWS = 20_000
 """So many rows of a source tell what its relations look like."""
 _NAMED = 8
-_MISSPELT = 0.85
+_MISSPELT, _NEAR = 0.85, 0.4
 """How like the name of a relation one must be that was meant to be it."""
 _SURE, _SINGLE = 20, 0.9
 """In so many triples, a `functional` relation has one end for at least this share of its concepts."""
@@ -239,10 +239,12 @@ def _misplaced(loaded: LoadedRecipe, lists: FrozenModel, key: str, rows: Iterabl
         for row in rows
         if isinstance(row, Fact) and isinstance(row.payload, Triple)
     }
+    said = {kind for kind in LISTED_KINDS if loaded.origins.origin_of(parse_key(f"{key}.{kind}")).override}
+    own = {name for kind in said for name in named[kind]}  # other lists may be of other graphs, too
     for name in dict.fromkeys(chain(*named.values())) if known else ():
-        near = get_close_matches(name, sorted(known), n=1, cutoff=_MISSPELT)
-        if compose_characters(name) not in known and near:
-            hint = f"did you mean {near[0]!r}?"
+        near = get_close_matches(name, sorted(known), n=1, cutoff=_NEAR if name in own else _MISSPELT)
+        if compose_characters(name) not in known and (near or name in own):
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known)[:_NAMED])}"
             yield Problem("no row that was read has this relation", key=key, where=where, actual=name, hint=hint)
 
 

@@ -129,12 +129,14 @@ def _lines(name: str, kind: str, outcomes: Mapping[tuple[str, str], int], notes:
     named = ", ".join(f"{reason} {_share(-n, stated)}" for n, reason in lost[:_REASONS])
     yield (
         f"{name}: {used:,} of {count_phrase(stated, 'fact')} ({_share(used, stated)}) {what}"
+        + (f"; {counts[_ASKED]:,} are asked as true/false questions" if counts[_ASKED] else "")
         + (f"; not: {named}" if named else "")
         + _more(name, notes.get("presets"))
     )
 
 
-_NO_LOSS = frozenset({"kept", "in_set", "false_statement", "switched_off", "asked_true_or_false"})
+_ASKED = "asked_true_or_false"
+_NO_LOSS = frozenset({"kept", "in_set", "false_statement", "switched_off", _ASKED})
 
 
 def _share(part: int, whole: int) -> str:

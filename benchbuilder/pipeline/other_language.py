@@ -12,7 +12,7 @@ from typing import Any
 import regex
 import yaml
 
-from benchbuilder.config import RecipeRoot
+from benchbuilder.config import Recipe, RecipeRoot
 from benchbuilder.core import ScriptCounts, fold_text, read_given_text
 
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
@@ -101,11 +101,26 @@ def guess_language(texts: Sequence[str]) -> tuple[str, str]:
     ), f"letters of the script {script.lower()}"
 
 
-def option_in_language(roots: Sequence[RecipeRoot], option: str, language: str) -> str:
+def judging_option(roots: Sequence[RecipeRoot], recipe: Recipe, way: str) -> str:
+    """The option of ``annotation`` by which people judge the items of a recipe, in an ``app`` or on ``sheets``."""
+    false_claims = any(step.kind in _MAKES_FALSE_CLAIMS for step in recipe.steps.values())
+    return option_in_language(roots, way, recipe.language, false_claims=false_claims)
+
+
+_MAKES_FALSE_CLAIMS = frozenset({"answer_claims", "false_claims"})
+"""Kinds of steps whose claims may be false: whoever judges these is asked about their labels."""
+
+
+def option_in_language(roots: Sequence[RecipeRoot], option: str, language: str, *, false_claims: bool = False) -> str:
     """The option of ``annotation`` that is like `option` and asks in a language, else in English, else `option`.
 
-    A name such as ``app`` does not say the language; the title and the labels that people see show it.
+    A name such as ``app`` does not say the language; the title and the labels that people see show it. Of
+    `false_claims`, the labels are judged.
     """
+    if false_claims:
+        named = (f"{option}_{code}_labels" for code in (language.partition("-")[0], "en"))
+        places = ((name, root.path / "annotation" / f"{name}.yaml") for name in named for root in roots)
+        return next((name for name, place in places if place.is_file()), option)
     code = language.partition("-")[0]
     for name in (f"{option}_{code}", option, f"{option}_en"):
         places = (root.path / "annotation" / f"{name}.yaml" for root in roots)

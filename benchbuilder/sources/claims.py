@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -30,6 +30,8 @@ def _as_lists(value: Any) -> Any:
     """Every meaning with the list of its labels, as words."""
     if not isinstance(value, Mapping):
         return value
+    if value and not {str(_as_word(key)) for key in value} & {*get_args(Meaning)}:  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        raise ValueError(f"labels stand below what they mean, for instance {_LABELS}")
     lists: dict[str, Any] = {}
     for meaning, labels in value.items():  # pyright: ignore[reportUnknownVariableType]
         several: Any = labels if isinstance(labels, list | tuple) else [labels]

@@ -94,7 +94,7 @@ class FalseClaims(Writer):
 
     kind = "false_claims"
     spec_class = FalseClaimsSpec
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(_FACT),
         "claims": Port(_FACT, mode="lookup", optional=True),

@@ -21,6 +21,7 @@ from benchbuilder.core import (
     Row,
     Table,
     fill_template,
+    find_all,
     group_names,
     has_match,
     match_groups,
@@ -66,6 +67,8 @@ class FindClaimsSpec(StepSpec):
 
     patterns: dict[str, ClaimPattern | None]
     """The patterns by a name of your choice; the first that fits counts. ``null`` removes an inherited one."""
+    numbering: Regex = ""
+    """What stands before a sentence and is no part of it: the number of a recommendation."""
     rules: ClaimRules
 
 
@@ -77,7 +80,7 @@ class FindClaims(Map):
     """
 
     kind: ClassVar[str] = "find_claims"
-    version = 2
+    version = 3
     spec_class: ClassVar[type[StepSpec]] = FindClaimsSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Passage)}
     output: ClassVar[type[Row] | None] = _FACT
@@ -107,8 +110,12 @@ class FindClaims(Map):
             return
         rules = self.spec.rules
         found = split_sentences(text, rules.stops, rules.soft_stops, rules.abbreviations)
-        sentences = [part for sentence in found for part in _BEHIND_UNIT.split(sentence)]
+        sentences = [self._without_number(part) for sentence in found for part in _BEHIND_UNIT.split(sentence)]
         yield from ((str(number), sentence, sentence, "") for number, sentence in enumerate(sentences, 1))
+
+    def _without_number(self, sentence: str) -> str:
+        found = find_all(self.spec.numbering, sentence)[:1] if self.spec.numbering else []
+        return sentence[found[0].end :] if found and found[0].start == 0 else sentence
 
     def _outcome(
         self, row: Passage, accepted: list[Proposal], slot: str, sentence: str, quote: str, known: str

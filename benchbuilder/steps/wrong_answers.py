@@ -54,7 +54,7 @@ class WrongAnswers(ModelMap):
     """
 
     kind: ClassVar[str] = "wrong_answers"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     spec_class: ClassVar[type[StepSpec]] = WrongAnswersSpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(_FACT),

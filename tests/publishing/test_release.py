@@ -84,6 +84,13 @@ def test_licences_are_read_and_never_guessed() -> None:
         assert {unknown.share, unknown.change, unknown.commercial, unknown.name_source} == {"unknown"}
 
 
+def test_a_licence_that_resembles_a_known_one_is_asked_about() -> None:
+    loaded = load_recipe(["recipe=claims_en", "card.licence=CC-BY-40"], environ={})
+    found = " ".join(open_before_release(loaded))
+    assert "set card.licence=CC-BY-4.0, or say its name in words" in found
+    assert "set sources.facts_en.licence and sources.yes_no_en.licence and " in found
+
+
 @pytest.mark.push
 def test_checksums_tell_a_changed_file(own_releases: Path) -> None:
     folder = own_releases / "care_mi" / "1.0.0"
@@ -153,7 +160,7 @@ def test_what_a_recipe_lacks_for_a_release_is_known_before_a_build(built: BuiltS
     people = "annotation=app or annotation=sheets lets people judge the items"
     assert more == {"set audit.gate=audit", people, "set card.licence"}
     alone = open_before_release(load_recipe(["recipe=exam_any", "annotation=none"]))[-1]
-    assert alone.endswith(", with annotation.min_evidence=0, lets people judge the items"), "nothing is looked up"
+    assert alone.endswith(", with annotation.min_evidence=0, lets people judge the items, by questions in English"), "nothing is looked up"
     guideline = load_recipe(["recipe=guideline_en", "annotation=sheets_en"])
     assert most_evidence(guideline.recipe) == 1, "the paragraph that a claim was read from"
     with pytest.raises(RecipeError, match=r"at most 1: the paragraph(.|\n)*annotation.min_evidence=1"):

@@ -10,7 +10,7 @@ from benchbuilder.config.load import load_recipe
 from benchbuilder.config.search_path import find_roots
 from benchbuilder.core import RecipeError
 from benchbuilder.pipeline.check import check_recipe
-from benchbuilder.pipeline.other_language import option_in_language
+from benchbuilder.pipeline.other_language import judging_option, option_in_language
 
 
 @pytest.mark.push
@@ -61,3 +61,19 @@ def test_an_option_is_named_in_the_language_of_the_recipe_else_in_english():
     assert named == {"zh": "app", "zh-Hans": "app", "en": "app_en", "zu": "app_zu", "pt": "app_en"}
     named = {code: option_in_language(roots, "sheets", code) for code in ("zh", "en", "zu", "de")}
     assert named == {"zh": "sheets", "en": "sheets_en", "zu": "sheets_zu", "de": "sheets_en"}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "way", "option"),
+    [
+        ("claims_en", "app", "app_en_labels"),
+        ("guideline_en", "sheets", "sheets_en_labels"),
+        ("guideline_zh", "app", "app_zh_labels"),
+        ("medicine_en", "app", "app_en"),
+        ("care_mi", "sheets", "sheets"),
+        ("clinic_zu", "app", "app_zu"),
+    ],
+)
+def test_claims_that_may_be_false_are_judged_by_their_labels(recipe: str, way: str, option: str):
+    loaded = load_recipe([f"recipe={recipe}"], environ={})
+    assert judging_option(loaded.roots, loaded.recipe, way) == option

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from pydantic import ValidationError
 
 from benchbuilder.core.errors import DataError
 
@@ -34,6 +35,13 @@ def test_a_label_without_a_meaning_is_counted_in_an_error(write, read_source):
     with pytest.raises(DataError, match='3 records say "CONFLICTING", which has no meaning here') as caught:
         read_source("claims", "f", path=write("f.jsonl", lines(strange)), columns=COLUMNS, labels=LABELS)
     assert "sources.f.labels" in str(caught.value)
+
+
+def test_meanings_below_their_labels_are_refused_with_the_right_form(write, read_source):
+    with pytest.raises(
+        ValidationError, match=r"labels stand below what they mean, for instance \{\"true\": \[SUPPORTS\]"
+    ):
+        read_source("claims", path=write("f.jsonl", lines(FEVER)), columns=COLUMNS, labels={"SUPPORTS": "true"})
 
 
 def test_yes_no_questions_have_boolean_labels(write, read_source):

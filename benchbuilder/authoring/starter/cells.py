@@ -16,7 +16,7 @@ Cells = Mapping[str | int, Sequence[Any]]
 
 QUESTION = re.compile(
     r"(?i)question(?!.*(id|concept|number|type)$)|^q$|^stem$|qtext|query(?!_?id)|^statement$|frage|pregunta|pergunta|enunciado|"
-    r"quest\u00e3o|\u95ee\u9898|\u9898\u76ee|\u9898\u5e72|\u554f\u984c"
+    r"aufgabe|quest\u00e3o|\u95ee\u9898|\u9898\u76ee|\u9898\u5e72|\u554f\u984c"
 )
 RIGHT = re.compile(
     r"(?i)(?<!in)correct|right|best.?answer(?!.*incorrect)|ground.?truth|gold.?answer|^answers?\b|^a$|richtig|antwort|"
@@ -58,6 +58,10 @@ def _parts(path: str | int, value: Any) -> Iterator[tuple[str | int, Any]]:
         yield from _parts(f"{path}.{name}" if isinstance(value, dict) else f"{path}[].{name}", part)
 
 
+def _asks(value: Any) -> bool:
+    return str(value or "").rstrip().endswith(("?", "\uff1f", ":", "\uff1a", "\u2026", "..."))
+
+
 def label_of(value: Any) -> str:
     """A label as a text; a list of one is that one, and there may be none."""
     parts = cast("list[Any]", value) if isinstance(value, list) else [value]
@@ -82,9 +86,14 @@ def text_columns(cells: Cells) -> dict[str | int, Sequence[str]]:
     }
 
 
-def only_column(names: Sequence[str | int], pattern: re.Pattern[str], what: str) -> str | int:
-    """The only one of `names` that fits the pattern, or the only one at all."""
+def only_column(
+    names: Sequence[str | int], pattern: re.Pattern[str], what: str, asking: Cells | None = None
+) -> str | int:
+    """The only one of `names` that fits the pattern, or the only one at all; or the only one of `asking` that asks."""
     found = [name for name in names if pattern.search(str(name))] or list(names)
+    if len(found) > 1 and asking is not None:
+        asks = [name for name in found if sum(map(_asks, asking[name])) > len(asking[name]) / 2]
+        found = asks if len(asks) == 1 else found
     if len(found) != 1:
         raise UnclearLayoutError(f"{what}: {' or '.join(map(str, found)) or 'no column fits'}")
     return found[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -48,12 +49,13 @@ def choice_layout(cells: Cells, *, several: bool) -> Layout:
     """The layout of questions with options. UnclearLayoutError with what cannot be told."""
     if (columns := _right_beside_wrong(cells)) is not None:
         return Layout({**columns, "question": _question(cells, columns["options"], columns["answer"])})
-    fits = [(options, keys) for options in _option_groups(cells) if (keys := _key_columns(cells, options))]
+    groups = _option_groups(cells)
+    fits = [(options, keys) for options in groups if (keys := _key_columns(cells, options))]
     if len(fits) > 1:  # any list has a first and a second element; few hold the answer where a letter says that it is
         fits = [(options, keys) for options, keys in fits if _is_named_twice(keys)] or fits
     if len(fits) != 1:
         found = " or ".join(str(options.columns) for options, _ in fits)
-        raise UnclearLayoutError(f"the options: {found or 'no column fits'}")
+        raise UnclearLayoutError(f"the options: {found or _no_key(cells, groups)}")
     [(options, keys)] = fits
     key, readings = _agreed(keys)
     if not several and any(len(right) > 1 for found in readings.values() for right in found):
@@ -69,6 +71,29 @@ def choice_layout(cells: Cells, *, several: bool) -> Layout:
 
 def _listed(columns: Any) -> list[Any]:
     return list(cast("list[Any]", columns)) if isinstance(columns, list) else [columns]
+
+
+def _no_key(cells: Cells, groups: Sequence[_Options]) -> str:
+    """Why no column fits: there are no options, or what the column of the key has that names none of them."""
+    letters = [
+        name
+        for name, values in cells.items()
+        if sum(bool(_LETTER.match(str(value or "").strip())) for value in values) > len(values) / 2
+    ]
+    if not groups or len(letters) != 1:
+        return "no column fits"
+    values, columns = cells[letters[0]], _listed(groups[0].columns)
+    keys = "ABCDEFGHIJ"[: len(groups[0].texts[0])]
+    faulty = Counter(
+        str(value or "").strip() for value in values
+        if not (found := _LETTER.match(str(value or "").strip())) or found[1].upper() not in keys
+    )  # fmt: skip
+    named = " and ".join(f"{n} × {text or 'nothing'!r}" for text, n in faulty.most_common(2))
+    return (
+        f"no column fits: {letters[0]} has {named}, and {' | '.join(map(str, columns))} are the options {keys}"
+        if faulty
+        else "no column fits"
+    )
 
 
 def _right_beside_wrong(cells: Cells) -> dict[str, Any] | None:
@@ -116,7 +141,7 @@ def _question(cells: Cells, used: Sequence[Any], key: str | int) -> str | int:
     places = [name for name in used if isinstance(name, int)]
     if places and all(isinstance(name, int) for name in left):  # without names: before the options
         left = [name for name in left if isinstance(name, int) and name < min(places)] or left
-    return only_column(left, QUESTION, "the question")
+    return only_column(left, QUESTION, "the question", cells)
 
 
 def _root(name: Any) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, cast
 
 from benchbuilder.authoring.starter.cells import IDENTIFIER, Cells, Layout, columns_of, label_of
@@ -238,12 +239,7 @@ def _read_part(path: Path, name: str, told: Mapping[str, list[str]], reading: Re
         layout = Layout({**layout.columns, "context": shown}, layout.settings)
     columns = [*_used(layout), *([] if evidence is None else [evidence])]
     texts = [text for column in columns for text in _texts(cells.get(column, ()))]
-    notes = [] if converted is None else [converted.note]
-    if (header := found.settings.get("header", True)) > 1:
-        notes.append(f"the columns are named on line {header}; left out: what stands above")
-    if blank := found.blank_lines():
-        lines = f"line{'s' * (len(blank) > 1)} {_some(blank)}"
-        notes.append(f"{count_phrase(len(blank), 'blank row')}, which a build drops: {lines}")
+    notes = [*([] if converted is None else [converted.note]), *_left_out(found)]
     if "labels" in layout.settings:
         notes.append(_counted_labels(layout, cells))
     used = {str(column) for column in (*_used(layout), shown, evidence)}
@@ -260,6 +256,18 @@ def _read_part(path: Path, name: str, told: Mapping[str, list[str]], reading: Re
     said = ((role, value) for role in ("key_as", *_LABELS, *_FILE) for value in told.get(role, ()))
     roles = (*_roles(kind, layout, evidence, cells), *said)
     return DataFile(path, name, kind, suffix, data, layout, texts, evidence, notes, roles)
+
+
+def _left_out(found: FileSample) -> Iterator[str]:
+    """Which rows of a table are no records."""
+    if (header := found.settings.get("header", True)) > 1:
+        yield f"the columns are named on line {header}; left out: what stands above"
+    if blank := found.blank_lines():
+        lines = f"line{'s' * (len(blank) > 1)} {_some(blank)}"
+        yield f"{count_phrase(len(blank), 'blank row')}, which a build drops: {lines}"
+    if found.headings:
+        shown = shorten(found.headings[0], _LONGEST_SHOWN, placeholder=" …")
+        yield f"{count_phrase(len(found.headings), 'row')} of one cell, which a build drops: “{shown}”"
 
 
 def _shown_columns(
@@ -336,9 +344,10 @@ def _told(
     kinds = {why: kind for kind, why in reversed(reasons.items())}
     raise UnclearLayoutError(
         "; ".join(
-            why if len(kinds) == 1 else f"as {KIND_WORDS[kind]}: {why[:120]}" for why, kind in reversed(kinds.items())
+            why if len(kinds) == 1 else f"as {KIND_WORDS[kind]}: {shorten(why, _LONGEST_REASON, placeholder=' …')}"
+            for why, kind in reversed(kinds.items())
         ),
-        hint="; ".join([*hints, _HINT]),
+        hint="; ".join([*hints[:1], _HINT]),
     )
 
 
@@ -427,6 +436,7 @@ def _used(layout: Layout) -> list[Any]:
 
 _MOST_NAMED = 6
 """The most columns or lines that a note names."""
+_LONGEST_SHOWN, _LONGEST_REASON = 40, 160
 _SHORT = 20
 """The most characters of a text that is too short to be evidence."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -38,7 +38,7 @@ from benchbuilder.authoring.starter.sample import (
 from benchbuilder.sources import list_separator
 
 _CLAIM = re.compile(
-    r"(?i)^(claim|statement|hypothesis|sentence2|text|tweet|headline)$|claim(?!.*(label|id))|\.(text|claim)$"
+    r"(?i)^(claim|statement|assertion|hypothesis|sentence2|text|tweet|headline)$|claim(?!.*(label|id))|\.(text|claim)$"
 )
 _PREMISE = re.compile(r"(?i)^(premise|sentence1)$")
 _NOT_GOLD = re.compile(r"(?i)pred|label\d+$|annotator|reasoning|_id$|^id$|votes|entropy|score")
@@ -98,7 +98,7 @@ def _answers(cells: Cells) -> Layout:
         and all(map(_is_text_or_list, values)) and len({str(value) for value in values}) > len(values) / 2
         and (isinstance(name, int) or not re.search(r"(start|label|type)$", name))
     ]  # fmt: skip
-    question = only_column([name for name in texts if name not in (*right, *wrong)], QUESTION, "the question")
+    question = only_column([name for name in texts if name not in (*right, *wrong)], QUESTION, "the question", texts)
     inner = [name for name in right if str(name).endswith((".text", ".span"))]
     best = [name for name in right if re.search(r"(?i)best", str(name))]
     answers: Any = [*best, *(name for name in right if name not in best)] if best and len(right) > 1 else None
@@ -166,7 +166,13 @@ def _labelled_claims(cells: Cells, told: Mapping[str, str]) -> Layout:
         if name != label and not IDENTIFIER.search(str(name)) and len(set(cells[name])) > min(3, len(cells[name]) / 2)
     ]
     premise = [name for name in texts if _PREMISE.search(str(name))]
-    text = only_column([name for name in texts if name not in premise], QUESTION if is_asked else _CLAIM, "the claim")
+    texts = [name for name in texts if name not in premise]
+    texts = [name for name in texts if _holds_sentences(cells[name])] or texts
+    try:
+        text = only_column(texts, QUESTION if is_asked else _CLAIM, "the claim")
+    except UnclearLayoutError as question:
+        told_so = shlex.quote(f"claim={texts[0] if texts else 'COL'},label={label}")
+        raise UnclearLayoutError(str(question), hint=f"if these are claims, for instance --columns {told_so}") from None
     label = f"{label}[0]" if any(isinstance(value, list) for value in cells[label]) else label
     columns = {
         "text": text,
@@ -175,6 +181,12 @@ def _labelled_claims(cells: Cells, told: Mapping[str, str]) -> Layout:
     }
     settings: dict[str, Any] = {"labels": meanings, **({"as": "yes_no"} if is_asked else {})}
     return Layout(columns, {**settings, **({"about": "text"} if premise else {})})
+
+
+def _holds_sentences(values: Sequence[Any]) -> bool:
+    """Whether most values are of several words, or of a script that has none: no dates, names or addresses."""
+    texts = [str(value) for value in values if value]
+    return sum(len(text.split()) > 3 or (len(text) > 7 and not text.isascii()) for text in texts) > len(texts) / 2
 
 
 def _is_label(counts: Counter[str], means: Mapping[str, str], told: Mapping[str, str]) -> bool:
@@ -196,13 +208,15 @@ def _unclear_labels(
     if told:
         return UnclearLayoutError(f"the label: no column holds {' and '.join(told)}", sure=True)
     named = [name for name in cells if GOLD.search(str(name))]
-    graded = [name for name in named if counts[name].keys() == {"0", "1"}] or [
+    marked = [name for name in cells if counts[name].keys() == {"0", "1"}]
+    graded = [name for name in marked if name in named] or [
         name
         for name in named
         if not _NOT_GOLD.search(str(name))
         and 1 < len(counts[name]) <= len(cells[name]) / 2
         and any(_CLAIM.search(str(other)) for other in cells)
     ]
+    sure, graded = bool(graded), graded or (marked if len(marked) == 1 else [])
     if not graded:
         return UnclearLayoutError("the label: no column fits")
     found = sorted(counts[graded[0]])
@@ -211,8 +225,9 @@ def _unclear_labels(
     pair = f"true={picked.get('true', 'LABEL')},false={picked.get('false', 'LABEL')}"
     return UnclearLayoutError(
         f"{graded[0]} is {' or '.join(found)}: which means true"[:300],
-        sure=True,
-        hint=f"say it, for instance --columns {shlex.quote(pair)}; claims with other labels are left out",
+        sure=sure,
+        hint=f"{'say it' if sure else 'if these are claims'}, for instance --columns {shlex.quote(pair)}; claims with "
+        "other labels are left out",
     )
 
 
@@ -246,7 +261,9 @@ def _triple_by_shape(cells: Cells) -> tuple[Any, Any, Any]:
     by_values = sorted(names, key=lambda name: sizes[name])
     if len(names) != 3 or 2 * sizes[by_values[0]] > sizes[by_values[1]]:
         seen = f"head, relation and tail among {', '.join(map(str, cells))}"[:200]
-        raise UnclearLayoutError(seen, hint=_likely_triple(sizes, len(cells[by_values[0]]) if names else 0))
+        raise UnclearLayoutError(seen, hint=_likely_triple({name: cells[name] for name in names}))
+    if _is_verdict(cells[by_values[0]]):
+        raise UnclearLayoutError(f"the relation: {by_values[0]} holds verdicts or marks")
     head, tail = (name for name in names if name != by_values[0])
     if sum(len(str(value)) for name in (head, by_values[0]) for value in cells[name]) > _LONGEST_NAME * len(
         cells[head]
@@ -261,14 +278,25 @@ def _is_note(name: str | int, cells: Cells) -> bool:
     return bool(is_named) or not is_full(cells[name], 0.5)
 
 
-def _likely_triple(sizes: Mapping[str | int, int], records: int) -> str:
-    """What to say if these are triples: the relation has few values, and stands between head and tail."""
-    names = list(sizes)
+def _likely_triple(cells: Cells) -> str:
+    """What to say if these are triples: the relation has few values, and stands between the names of head and tail."""
+    names = list(cells)
+    sizes = {name: len(set(map(str, values))) for name, values in cells.items()}
     at = min(range(1, len(names) - 1), key=lambda place: sizes[names[place]], default=0)
-    if not at or 3 * sizes[names[at]] > records:
+    if not at or 3 * sizes[names[at]] > len(cells[names[at]]):
         return ""
-    columns = f"head={names[at - 1]},relation={names[at]},tail={names[at + 1]}"
+    head, relation, tail = names[at - 1 : at + 2]
+    texts = [[str(value or "") for value in cells[name]] for name in (head, relation, tail)]
+    if _is_verdict(texts[1]) or any(sum(map(len, values)) > _LONGEST_NAME * len(values) for values in texts):
+        return ""
+    columns = f"head={head},relation={relation},tail={tail}"
     return f"if these are triples, --columns {shlex.quote(columns)}"
+
+
+def _is_verdict(values: Sequence[Any]) -> bool:
+    """Whether most values are labels, numbers or single letters, as no relation is called."""
+    words = [str(value or "").strip().casefold() for value in values]
+    return sum(word in label_words() or len(word) < 2 or word.isdecimal() for word in words) > len(words) / 2
 
 
 _LONGEST_NAME = 60

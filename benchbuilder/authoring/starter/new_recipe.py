@@ -139,7 +139,10 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
         "written": {key: value for key, value in bundled.items() if isinstance(value, str)},
         "found": {key: value for key, value in bundled.items() if isinstance(value, list)},
         "quoted": _quoted, "list": _listed,
-        **{way: option_in_language(library.roots, way, language) for way in ("app", "sheets")},
+        **{
+            way: option_in_language(library.roots, way, language, false_claims=flow.name == "labelled")
+            for way in ("app", "sheets")
+        },
         "has_texts": any(source.partition(":")[2] in TEXT_SOURCES for source in request.sources),
         "own_evidence": any('\n    gold_in: "' in source.text for source in sources),
     }  # fmt: skip
@@ -224,7 +227,7 @@ def plain_card(name: str) -> Mapping[str, str]:
         "summary": f"Questions made of the sources of {name}. # check",
         "intended_use": "[To measure how well language models tell right from wrong answers.] # check",
         "not_for": "[Advice to people.] # check",
-        "limitations": "[Nobody has checked the items.] # check",
+        "limitations": "[Sentences were made by rule.] # check",
     }
 
 

@@ -59,12 +59,14 @@ class UnclearLayoutError(Exception):
 class FileSample:
     """Records of a file, by the names or numbers of their columns, and the settings of a source that reads them.
 
-    `blank_lines` finds the lines of the whole file whose cells are all empty: a build drops them.
+    `blank_lines` finds the lines of the whole file whose cells are all empty: a build drops them, as it does the
+    `headings`, rows of one cell among wider ones, which are left out here.
     """
 
     records: Sequence[Mapping[str | int, Any]]
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     blank_lines: Callable[[], Sequence[int]] = tuple[int, ...]
+    headings: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ def read_sample(path: Path, reading: Reading) -> FileSample:
     settings = encoding_settings(path, reading)
     encoding = str(settings.get("encoding", "utf-8"))
     start = read_given_file(path)[:4096].decode(encoding, errors="ignore").lstrip("\ufeff \t\r\n")[:1]
-    if start in ("{", "["):
+    if start in ("{", "[") or form in ("json", "jsonl"):
         return _json(path, encoding, settings, form, reading.most)
     return _table(path, encoding, settings, form, reading)
 
@@ -242,7 +244,7 @@ def _table(path: Path, encoding: str, settings: Mapping[str, Any], form: str | N
     def blank_lines() -> list[int]:
         return [unit.line for unit in _units(path, dialect) if not unit.reason and not any(map(str.strip, unit.values))]
 
-    return FileSample(sample.records, sample.settings, blank_lines)
+    return replace(sample, blank_lines=blank_lines)
 
 
 def _units(path: Path, dialect: TableDialect) -> Iterator[RawRow]:
@@ -278,6 +280,12 @@ def _with_header(rows: Sequence[Sequence[str]], line: int, settings: Mapping[str
     if not rows:
         raise UnclearLayoutError("the file holds no rows")
     first, body = [cell.strip() for cell in rows[0]], rows[1:]
+    headings = [max(row, key=len) for row in body if sum(map(bool, row)) == 1]
+    wide = [row for row in body if sum(map(bool, row)) > 2]
+    if headings and _LEAST_WIDE * len(body) <= len(wide):
+        body = [row for row in body if sum(map(bool, row)) != 1]
+    else:
+        headings = []
     sorts = [{_sort(row[n]) for row in body if row[n]} for n in range(len(first))]
     told = [next(iter(found)) if len(found) == 1 else "" for found in sorts]
     alike = [n for n, cell in enumerate(first) if told[n] and _sort(cell) == told[n]]
@@ -290,15 +298,17 @@ def _with_header(rows: Sequence[Sequence[str]], line: int, settings: Mapping[str
     alike, differs = ([], True) if reading.names & {*first} else (alike, differs)
     if (named >= 2 or differs) and (not alike or (named >= 2 and all(told[n] == "key" for n in alike) and differs)):
         columns = [name if name and first.count(name) == 1 else n for n, name in enumerate(first)]
-        return FileSample([dict(zip(columns, row, strict=True)) for row in body], settings)
+        return FileSample([dict(zip(columns, row, strict=True)) for row in body], settings, headings=headings)
     if alike and not differs and line == 1:
         more = {"header": False, "width": len(first)}
-        return FileSample([dict(enumerate(row)) for row in rows], {**settings, **more})
+        return FileSample([dict(enumerate(row)) for row in (rows[0], *body)], {**settings, **more}, headings=headings)
     which = "the first line" if line == 1 else f"line {line}"
     raise UnclearLayoutError(f"whether {which} is a header: {' | '.join(first)[:80]}")
 
 
 _LONGEST_NAME = 40
+_LEAST_WIDE = 0.6
+"""Among so many rows of three cells or more, a row of one cell is a heading."""
 
 
 def _sort(cell: str) -> str:

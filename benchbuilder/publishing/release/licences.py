@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Literal
 
 Answer = Literal["yes", "no", "unknown"]
@@ -68,3 +69,16 @@ def licence_terms(declared: str) -> LicenceTerms:
         return LicenceTerms(declared.strip())
     name, (change, commercial, name_source, same_licence) = found
     return LicenceTerms(declared.strip(), name, "yes", change, commercial, name_source, same_licence)
+
+
+def likely_licence(terms: LicenceTerms) -> str:
+    """The known identifier that an unknown one resembles; empty if it resembles none.
+
+    >>> likely_licence(licence_terms("CC-BY-40")), likely_licence(licence_terms("Licence of the Hospital Trust 1.2"))
+    ('CC-BY-4.0', '')
+    """
+    close = [] if terms.is_known else get_close_matches(terms.declared.lower().replace(" ", "-"), _KNOWN, 1, _CLOSE)
+    return _KNOWN[close[0]][0] if close else ""
+
+
+_CLOSE = 0.85

@@ -8,8 +8,8 @@ from typing import Literal
 
 from benchbuilder.config import LoadedRecipe, Recipe
 from benchbuilder.exporters import annotation_summaries
-from benchbuilder.pipeline import most_evidence, option_in_language
-from benchbuilder.publishing.release.licences import LicenceTerms, licence_terms
+from benchbuilder.pipeline import judging_option, most_evidence
+from benchbuilder.publishing.release.licences import LicenceTerms, licence_terms, likely_licence
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
 from benchbuilder.publishing.release.private_folder import PrivateFolder, Use
 from benchbuilder.publishing.release.scorecard.scorecard import Scorecard
@@ -80,10 +80,12 @@ def _no_gate() -> ReleaseRefusal:
 
 
 def _people_remedy(loaded: LoadedRecipe) -> str:
-    options = (option_in_language(loaded.roots, option, loaded.recipe.language) for option in ("app", "sheets"))
+    options = [judging_option(loaded.roots, loaded.recipe, way) for way in ("app", "sheets")]
     most = most_evidence(loaded.recipe)
     more = f", with annotation.min_evidence={most}," if most is not None and most < _WANTED else ""
-    return f"{' or '.join(f'annotation={option}' for option in options)}{more} lets people judge the items"
+    foreign = loaded.recipe.language.partition("-")[0] != "en" and "_en" in options[0]
+    judged = "lets people judge the items, by questions in English" if foreign else "lets people judge the items"
+    return f"{' or '.join(f'annotation={option}' for option in options)}{more} {judged}"
 
 
 def _of_task(task: TaskMaterial, text: ReleaseSentence) -> ReleaseSentence:
@@ -101,13 +103,22 @@ def _agreement_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
                 names = ", ".join(row.name for row in rows if row.standing and row.standing.word == word)
                 if names:
                     text = _of_task(task, sentence(f"refusal.agreement_{word}", step=step, questions=names))
-                    yield ReleaseRefusal("agreement", text, "see benchbuild votes quality")
+                    yield ReleaseRefusal("agreement", text, _WEAK)
+
+
+_WEAK = (
+    "see benchbuild votes quality; let more people judge, or reword what they differ on; annotation.floor says how far "
+    "they must agree"
+)
 
 
 def _licence_refusals(recipe: Recipe, sources: Iterable[tuple[str, LicenceTerms]]) -> Iterator[ReleaseRefusal]:
     own = licence_terms(recipe.card.licence)
     if not own.declared:
         yield ReleaseRefusal("licence", sentence("refusal.no_licence"), "set card.licence")
+    elif meant := likely_licence(own):
+        text = sentence("refusal.licence_misspelt", licence=repr(own.declared), meant=meant)
+        yield ReleaseRefusal("licence", text, f"set card.licence={meant}, or say its name in words")
     unknown: dict[str, list[str]] = {}
     for source, terms in sources:
         if not terms.is_known:
@@ -121,7 +132,8 @@ def _licence_refusals(recipe: Recipe, sources: Iterable[tuple[str, LicenceTerms]
     for declared, names in unknown.items():
         key = "refusal.licence_given" if declared else "refusal.licence_missing"
         text = sentence(key, sources=", ".join(names), licence=repr(declared))
-        yield ReleaseRefusal("licence", text, f"set sources.{names[0]}.licence to its identifier, such as CC-BY-4.0")
+        keys = " and ".join(f"sources.{name}.licence" for name in names)
+        yield ReleaseRefusal("licence", text, f"set {keys} to its identifier, such as CC-BY-4.0")
 
 
 def _declared_refusals(recipe: Recipe) -> Iterator[ReleaseRefusal]:

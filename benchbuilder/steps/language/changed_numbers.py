@@ -22,6 +22,8 @@ _DASH = re.compile(r"\A[^\d\s,;，；、()（）]{0,3}\s*[~〜～\-–—－−]
 _YEARS = range(1000, 2200)
 _SMALL = 12
 """Whole numbers up to here change by a few units, larger ones by a factor."""
+_STEPS = (12, 5, 7)
+"""Hours, minutes and days are named in such steps."""
 NumberFault = Literal["no_number", "unbounded_number", "vague_number", "in_gold"]
 
 
@@ -226,12 +228,16 @@ def _digits(old: str, after: str, rules: NumberChanges) -> list[str]:
 
 
 def _last_unit(plain: str) -> Decimal:
-    """The value of the last digit that is not a zero at the end: 100 for 1500, 0.1 for 2.5."""
+    """The step in which such numbers are named, so that a changed one is as round: 48 hours become 36, and not 34.
+
+    It is the value of the last digit that is not a zero at the end (100 for 1500, 0.1 for 2.5), or one of `_STEPS`.
+    """
     whole, _, decimals = plain.partition(".")
     if decimals:
         return Decimal(1).scaleb(-len(decimals))
     zeros = len(whole) - len(whole.rstrip("0"))
-    return Decimal(1).scaleb(min(zeros, len(whole) - 1))
+    own = next((step for step in _STEPS if int(whole) % step == 0), 1) if not zeros else 1
+    return Decimal(own).scaleb(min(zeros, len(whole) - 1))
 
 
 def _in_form(value: Decimal, old: str) -> str:

@@ -251,6 +251,14 @@ REFUSED = [
      "no rules find claims in de", "beside it"),
     ("odd.csv", "shape,size\nround,9\nflat,8\nround,7\n", "as multiple-choice questions", "name its columns"),
     ("answers.jsonl", table([row[:2] for row in SWAHILI], "question", "answer"), "in Swahili", "--columns wrong=COL"),
+    ("marked.csv", "assertion,ok\n" + "".join(f"Claim {n} is a sentence.,{n % 2}\n" for n in range(6)),
+     "ok is 0 or 1", "if these are claims, for instance --columns true=1,false=0"),
+    ("two.csv", "x,y,is\n" + "".join(f"Claim {n} is a sentence.,So {n} was it said.,{n % 2 == 0}\n" for n in range(6)),
+     "the claim: x or y", "if these are claims, for instance --columns claim=x,label=is"),
+    ("keys.csv", "q,opt_a,opt_b,key\n" + "".join(f"Who is {n}?,r{n},w{n},{key}\n" for n, key in enumerate("abCCabC")),
+     "key has 3 × 'C', and opt_a | opt_b are the options AB", "name its columns"),
+    ("graph.csv", "a,b,c,d\n" + "".join(f"thing {n},kind {n % 2},end {n},{n}x{n}\n" for n in range(9)),
+     "head, relation and tail among", "if these are triples, --columns head=a,relation=b,tail=c"),
 ]  # fmt: skip
 
 
@@ -263,6 +271,35 @@ def test_what_cannot_be_told_is_refused_with_what_was_seen(
     assert seen in said
     assert helps in said
     assert not list(here.glob("recipes/**/*.yaml"))
+
+
+def test_notes_and_exams_are_not_taken_for_triples(here: Path) -> None:
+    said = "Lightning may strike the same place twice, as the rods of tall towers show every year"
+    texts = "".join(f'"{said}, {n}.",press,2025-01-0{n},{n}\n' for n in range(1, 9))
+    keys = "".join(f"w{n},{'ab'[n % 2]},§ {n},{n}\n" for n in range(8))
+    for rows in (texts, keys):
+        with pytest.raises(RecipeError) as caught:
+            read_data_files([write(here, "odd.csv", f"x,y,z,n\n{rows}")], None)
+        assert "if these are triples" not in str(caught.value)
+
+
+SECTIONS = "Exam of 2025;;;;;\n;;;;;\nNo;Aufgabe;Wahl a;Wahl b;key;Grund\nPart A: organs;;;;;\n" + "".join(
+    f"{n};{n}. {question};{right} {n};{wrong};{key};Rule {n} of the long book\n"
+    for n, ((question, right, wrong, _), key) in enumerate(zip(GERMAN * 3, "aababaabbab ", strict=True), 1)
+)  # fmt: skip
+
+
+def test_headings_inside_a_table_and_a_key_that_is_missing_hide_no_exam(here: Path) -> None:
+    [file] = read_data_files([write(here, "exam.csv", SECTIONS)], None)
+    assert file.kind == "multiple_choice"
+    assert file.layout.columns == {"question": "Aufgabe", "options": ["Wahl a", "Wahl b"], "answer_key": "key"}
+    assert "1 row of one cell, which a build drops: “Part A: organs”" in file.notes
+
+
+def test_a_comment_before_lines_of_json_is_no_table(here: Path) -> None:
+    lines = table([row[:2] for row in CLAIMS] * 4, "assertion", "finding")
+    [file] = read_data_files([write(here, "claims.jsonl", f"# of 12 May\n{lines}")], None)
+    assert dict(file.layout.columns) == {"text": "assertion", "label": "finding"}
 
 
 NAMED = [
