@@ -35,7 +35,7 @@ def last_command_hint(store: Store, overrides: Sequence[str], recipe_yaml: str) 
         overrides: The overrides of this command.
         recipe_yaml: The recipe that they make.
     """
-    hint = "this folder was last built with another recipe: give the arguments of that build"
+    hint = "this folder was last built with other settings: give the arguments of that build"
     built = ""
     with contextlib.suppress(FileNotFoundError, UnicodeDecodeError):
         built = read_given_text(store.folder / "recipe.yaml")

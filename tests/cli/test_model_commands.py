@@ -220,7 +220,7 @@ def test_the_words_of_the_build_are_told(
     asked = [item["id"] if word == "ITEM" else word for word in command]
     assert main([*asked, *BARE]) == 3
     told = capsys.readouterr().err
-    assert "this folder was last built with another recipe: give the arguments of that build: " in told
+    assert "this folder was last built with other settings: give the arguments of that build: " in told
     assert shlex.join([*BARE, *words(server)]) in told
     assert SECRET not in told
     # an id that is nowhere is no question of words

@@ -160,7 +160,9 @@ def test_what_a_recipe_lacks_for_a_release_is_known_before_a_build(built: BuiltS
     people = "annotation=app or annotation=sheets lets people judge the items"
     assert more == {"set audit.gate=audit", people, "set card.licence"}
     alone = open_before_release(load_recipe(["recipe=exam_any", "annotation=none"]))[-1]
-    assert alone.endswith(", with annotation.min_evidence=0, lets people judge the items, by questions in English"), "nothing is looked up"
+    assert alone.endswith(", with annotation.min_evidence=0, lets people judge the items, by questions in English"), (
+        "nothing is looked up"
+    )
     guideline = load_recipe(["recipe=guideline_en", "annotation=sheets_en"])
     assert most_evidence(guideline.recipe) == 1, "the paragraph that a claim was read from"
     with pytest.raises(RecipeError, match=r"at most 1: the paragraph(.|\n)*annotation.min_evidence=1"):
