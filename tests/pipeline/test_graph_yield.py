@@ -36,7 +36,8 @@ def test_the_share_of_facts_and_the_reasons_that_cost_most_are_told():
     )  # fmt: skip
     assert lines(swap, asked, manifest("other", "screen", ("kg", "kept", "", 5))) == [
         "swap: 60 of 200 facts (30 %) exchange their answers; not: open_relation 60 %, unspecific 5 %, left_over 3 %",
-        "sets: 40 of 200 facts (20 %) are in 10 set questions; 120 are asked as true/false questions; not: too_many_ends 20 %",
+        "sets: 40 of 200 facts (20 %) are in 10 set questions; 120 are asked as true/false questions; "
+        "not: too_many_ends 20 %",
     ]
     assert lines(manifest("swap", "swap_triple")) == []
     assert lines(manifest("sets", "ask_set_triple", ("kg", "not_applicable", "switched_off", 5))) == []
