@@ -20,7 +20,7 @@ from benchbuilder.cli.remember import remember_build
 from benchbuilder.cli.session import build_progress, open_session, receipts_if_stopped
 from benchbuilder.cli.terminal import Terminal, print_line
 from benchbuilder.config import Recipe, RecipeRoot, display_path
-from benchbuilder.core import DEFAULT_LANGUAGE, STATEMENT_FORM, count_phrase, page_texts, public_path
+from benchbuilder.core import DEFAULT_LANGUAGE, STATEMENT_FORM, WaitingForPeople, count_phrase, page_texts, public_path
 from benchbuilder.pipeline import BuildReport, Manifest, graph_lines, graph_next, judging_option
 from benchbuilder.steps import TopicSpec, keeps_few
 
@@ -80,6 +80,8 @@ def print_report(
 
 def _waiting_lines(report: BuildReport, recipe: Recipe) -> Iterator[str]:
     """What people are asked, where, and what to do next."""
+    if any(isinstance(waiting, WaitingForPeople) for waiting in report.waiting.values()):
+        yield "\nvotes are bound to the words that people see: mend sentences before they vote"
     for step, waiting in report.waiting.items():
         inputs = () if (spec := recipe.steps.get(step)) is None else spec.from_.get("each", ())
         asked = sum(report.manifests[name].rows for name in inputs if name in report.manifests)

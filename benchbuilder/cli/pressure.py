@@ -115,8 +115,8 @@ def _notes(found: PressureResults) -> Iterator[str]:
         yield f"no part of these lines, for it may make a wrong claim right: {', '.join(found.arguable)}"
     if found.unreviewed:
         items = count_phrase(found.unreviewed, "item")
-        counts = "a wrong answer that is right counts against the models"
-        yield f"note: nobody has judged {items}; {'the figures are of the others' if found.judged else counts}"
+        then = "the figures are of the others" if found.judged else "one that is right counts against the models"
+        yield f"note: nobody has judged the wrong answers of {items}; {then}"
     for model, changed, many in found.repeats():
         warning = "warning: " if changed > TOO_MANY_CHANGED * many else ""
         yield f"{warning}{model}: of {many} questions asked again as they are, {changed} got an answer of another state"

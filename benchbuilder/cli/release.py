@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from difflib import get_close_matches
 from pathlib import Path
 
 from rich.console import Console
 
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path, load_recipe
-from benchbuilder.core import count_phrase
+from benchbuilder.core import Problem, RecipeError, count_phrase
 from benchbuilder.publishing import Release, ReleaseRequest, make_release
+
+_MISSPELT = 0.7
+"""How like `version` the key of an override must be that was meant to be it."""
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -47,4 +51,8 @@ def print_release(release: Release, console: Console) -> None:
 def split_version(words: list[str]) -> tuple[str, list[str]]:
     """Take ``version=1.0.0`` out of the words of a command line: the version, and the rest."""
     versions = [word.partition("=")[2] for word in words if word.startswith("version=")]
+    for word in () if versions else words:
+        if get_close_matches(word.partition("=")[0], ["version"], cutoff=_MISSPELT):
+            hint = f"did you mean version={word.partition('=')[2]}?"
+            raise RecipeError([Problem("no version is given", where=f"command line: {word}", hint=hint)])
     return (versions or [""])[-1], [word for word in words if not word.startswith("version=")]

@@ -174,8 +174,8 @@ def test_figures_stand_in_terminal_page_data_and_python(evaluated: Evaluated):
                 assert not re.search(rf"copier +{kind} +{context} ", evaluated.said)
                 continue
             assert re.search(rf"copier +{kind} +{context} +1.00 +0.00 +1.00 \(1.00 to 1.00\)", evaluated.said)
-    assert "nobody has judged 197 items" in evaluated.said
-    assert "Nobody has judged 197 of these items" in page
+    assert "nobody has judged the wrong answers of 197 items" in evaluated.said
+    assert "Nobody has judged the wrong answers of 197 of these items" in page
     assert "What wrong claims change, tf, by the right verdict" in page
     with (evaluated.folder / "results_pressure.csv").open(encoding="utf-8-sig", newline="") as stream:
         lines = list(csv.DictReader(stream))

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from built_sample import BuiltSample
 
+from benchbuilder.cli.release import split_version
 from benchbuilder.config import load_recipe
 from benchbuilder.core import DataError, GateClosed, RecipeError
 from benchbuilder.core.text.page_texts import __file__ as page_texts_file
@@ -146,6 +147,13 @@ def test_items_that_nobody_judged_are_not_released_without_a_word(built: BuiltSa
     said = [str(refusal) for refusal in found if refusal.code == "unjudged"]
     assert len(said) == 1
     assert said[0].startswith("nobody judged the 390 items: their keys are those of the sources")
+    filled = built.folder / "builds/care_mi/annotation/filled"
+    filled.mkdir(parents=True, exist_ok=True)
+    (filled / "a.csv").write_text("", "utf-8")
+    found = find_refusals(replace(material, tasks=(alone,)), {}, PrivateFolder(tmp_path, b"", {}), card)
+    (remedy,) = [refusal.remedy for refusal in found if refusal.code == "unjudged"]
+    assert remedy.endswith("annotation: repeat the words annotation=… of the build that asked for them")
+    (filled / "a.csv").unlink()
     found = find_refusals(material, {}, PrivateFolder(tmp_path, b"", {}), card)
     assert "unjudged" not in {refusal.code for refusal in found}
 
@@ -278,3 +286,10 @@ def test_a_text_may_hold_a_line_separator(tmp_path: Path) -> None:
     file = tmp_path / "test.jsonl"
     file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     assert list(rows_of_file(file)) == rows
+
+
+def test_a_misspelt_version_is_asked_about() -> None:
+    assert split_version(["recipe=tea", "version=1.0.0"]) == ("1.0.0", ["recipe=tea"])
+    assert split_version(["recipe=tea", "release.dir=a"]) == ("", ["recipe=tea", "release.dir=a"])
+    with pytest.raises(RecipeError, match=r"did you mean version=1\.0\.0\?"):
+        split_version(["recipe=tea", "verison=1.0.0"])

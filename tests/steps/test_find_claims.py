@@ -75,6 +75,12 @@ def test_what_is_a_claim(text: str, claim: str) -> None:
     assert row.payload.premise == "Guide > Storage"
 
 
+def test_an_entry_may_have_a_dash() -> None:
+    [row] = claims_of("Dry bite – a bite in which no venom is injected", "Guide > Definitions")
+    assert row.payload.text == "‘Dry bite’ means a bite in which no venom is injected."
+    assert claims_of("Dry bite – a bite in which no venom is injected") == []
+
+
 @pytest.mark.parametrize("number", ["3.1 ", "4.2.1. ", "R2.4: ", "Recommendation 5: "])
 def test_the_number_of_a_recommendation_is_no_part_of_it(number: str) -> None:
     [row] = claims_of(f"{number}Adults should walk for at least 30 minutes a day.")

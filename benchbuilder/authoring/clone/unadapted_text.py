@@ -247,14 +247,21 @@ def _uncopied_options(record: OriginRecord, loaded: LoadedRecipe, root: Path) ->
     for file, origin in chosen.items():
         if origin.root is None or origin.root.path in (root.resolve(), user_folder(os.environ)):
             continue
-        if origin.group in ("", "recipe", *SHARED_GROUPS):
+        if origin.group in ("", "recipe", *SHARED_GROUPS) or _OF_ANY_FIELD.fullmatch(f"{origin.group}/{file.stem}"):
             continue
         if len(read_recipe_file(file, origin.root).marks) > 1:
             yield Problem(
                 f"{origin.group}/{file.stem} is not yours: it may be about the field of {record.recipe}",
                 where=f"{display_path(file)}:1",
-                hint=f"copy it into your folder of recipes as {origin.group}/{loaded.recipe.name}_{file.stem}.yaml",
+                hint=f"copy it into your folder of recipes as {origin.group}/{loaded.recipe.name}_{file.stem}.yaml, "
+                "and name the copy where this one is named",
             )
+
+
+_OF_ANY_FIELD = re.compile(
+    r"annotation/(?:app|sheets)(?:_[a-z]{2})?(?:_labels)?|questions/[a-z]{2}_(?:claims|labels|answers)"
+)
+"""Options that ask people about any field."""
 
 
 def _relations_without_sentence(survey: SourceSurvey) -> Iterator[Problem]:

@@ -26,7 +26,7 @@ from benchbuilder.authoring.starter.sample import (
     read_sample,
     sheet_names,
 )
-from benchbuilder.config import OPEN_PLACE
+from benchbuilder.config import OPEN_PLACE, did_you_mean
 from benchbuilder.core import Problem, RecipeError, count_phrase, read_given_file
 from benchbuilder.sources import RDF_SUFFIXES
 
@@ -329,7 +329,7 @@ def _told(
         try:
             found = sample or read_sample(path, reading.of_kind(kind))
             cells = columns_of(found.records)
-            names = {alias: _column(name, cells) for alias, name in _aliases(told)}
+            names = _columns(dict(_aliases(told)), cells)
             known: Cells = {alias: cells[name] for alias, name in names.items()} if names else cells
             _refuse_key(told.get("right", ()), cells)
             own_kind, layout = _of_kind(kind, known, labels)
@@ -400,11 +400,18 @@ def _aliases(told: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:
 
 def _column(name: str, cells: Cells) -> str | int:
     """The column of this name or number; UnclearLayoutError if there is none."""
-    column = int(name) if name.isdecimal() and name not in cells else name
-    if column not in cells:
-        seen = ", ".join(map(str, cells))[:300] or "no rows below the first line"
-        raise UnclearLayoutError(f"there is no column {name}; there are {seen}", sure=True, hint="name one of them")
-    return column
+    return _columns({"": name}, cells)[""]
+
+
+def _columns(told: Mapping[str, str], cells: Cells) -> dict[str, str | int]:
+    """The columns of these names or numbers; UnclearLayoutError with all that there are not."""
+    found = {role: int(name) if name.isdecimal() and name not in cells else name for role, name in told.items()}
+    if missing := [told[role] for role, column in found.items() if column not in cells]:
+        seen = shorten(", ".join(map(str, cells)), 300, placeholder=" …") or "no rows below the first line"
+        likely = (f"for {name}, {meant}" for name in missing if (meant := did_you_mean(name, [*map(str, cells)])))
+        hint = "; ".join(likely) or "name columns that there are"
+        raise UnclearLayoutError(f"there is no column {', '.join(missing)}; there are {seen}", sure=True, hint=hint)
+    return found
 
 
 def _own_columns(value: Any, names: Mapping[str, str | int]) -> Any:

@@ -66,7 +66,7 @@ def graph_parts(name: str, language: str, triples: Iterable[Triple], library: Re
         f"no rule makes good sentences of these names, so that theirs only quote them: {', '.join(unclear)}; write "
         f"better ones: recipes/recipe/{name}/relations.tsv"
     ] * bool(unclear)
-    notes += _set_aside(name, natures)
+    notes += [*_set_aside(name, natures), *_exchanged(name, natures)]
     if not natures or not words.sentences:
         rows += _row("*", words.sentence_for(RelationNature("*", "checkable", "", 0, 0, 1.0, 0, ())))
     short = language.partition("-")[0]
@@ -88,6 +88,17 @@ def _set_aside(name: str, natures: Sequence[RelationNature]) -> Iterator[str]:
             f"no false statements about {count:,} of {every:,} triples, since what their relations do not list may be "
             f"true as well: {names}{more}; write those of which a concept has one right end under functional instead: "
             f"recipes/recipe/{name}.yaml"
+        )
+
+
+def _exchanged(name: str, natures: Sequence[RelationNature]) -> Iterator[str]:
+    """Which relations are exchanged although a concept may have other right ends than the file names."""
+    told = [nature.relation for nature in natures if nature.kind == "checkable"]
+    if told:
+        more = f" and {len(told) - _NAMED} more" if len(told) > _NAMED else ""
+        yield (
+            f"false statements exchange the ends of: {', '.join(told[:_NAMED])}{more}; where an end that the file does "
+            f"not name may be right, write the relation under open: recipes/recipe/{name}.yaml"
         )
 
 

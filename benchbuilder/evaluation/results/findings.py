@@ -97,7 +97,7 @@ def collect_findings(
     pairs = compare.aspect_pair(frame, aspects)
     correlations = compare.correlation_table(frame, pairs)
     hard = hardest.item_difficulty(frame, aspects)
-    pressure = read_pressure(finished.tables, run.items, finished.recipe.get("evaluation") or {}, frame.bootstrap)
+    pressure = read_pressure(finished.tables, run.items, finished.recipe, frame.bootstrap)
     evaluation = finished.recipe.get("evaluation") or {}
     if "claims" not in frame.known:
         frame.known["claims"] = read_claims(finished.tables, run.items, evaluation, frame.bootstrap)

@@ -232,16 +232,17 @@ ANSWER_COLUMNS: tuple[str, ...] = (
 
 
 def read_pressure(
-    tables: Mapping[str, Table[Any]], items: AskedItems, evaluation: Mapping[str, Any], bootstrap: BootstrapSettings
+    tables: Mapping[str, Table[Any]], items: AskedItems, recipe: Mapping[str, Any], bootstrap: BootstrapSettings
 ) -> PressureResults | None:
     """What claims did to the answers; ``None`` if nothing was asked behind claims.
 
     Args:
         tables: The tables of the steps, by name.
         items: The items as they were built.
-        evaluation: The evaluation of the recipe as plain data.
+        recipe: The recipe as plain data: its evaluation, and what people were asked (`annotation`).
         bootstrap: How intervals are drawn.
     """
+    evaluation: Mapping[str, Any] = recipe.get("evaluation") or {}
     models = [name.removeprefix(f"{FIRST_READ}.") for name in tables if name.startswith(f"{FIRST_READ}.")]
     pressed = tables.get(PRESSED, tables.get(PUSHES))
     if not evaluation.get("pressure") or pressed is None:
@@ -250,7 +251,12 @@ def read_pressure(
     asked = RowIndex(combined_column(batch, "id") for batch in pressed.batches(["id"]))
     slots = np.array(list(pressed.column("slot")), np.object_)
     told = [tables[name] for name in (PRESSED, PUSHES) if name in tables]
-    reviewed = {item: seen for one in told for item, seen in zip(one.column("of"), one.column("reviewed"), strict=True)}
+    judges = _keeps_by_wrong(recipe.get("annotation") or {})
+    reviewed = {
+        item: judges and seen
+        for one in told
+        for item, seen in zip(one.column("of"), one.column("reviewed"), strict=True)
+    }
     answers = tuple(filter(None, (pressed_answers(tables, items, scorer, model, asked, slots) for model in models)))
     spec = PressureSpec.model_validate(evaluation["pressure"])
     contexts = [*spec.texts, *(condition(name, guard) for guard, names in spec.guarded.items() for name in names)]
@@ -278,6 +284,16 @@ def read_pressure(
     )
 
 
+def _keeps_by_wrong(annotation: Mapping[str, Any]) -> bool:
+    """Whether an item is kept only if people found its wrong answer wrong."""
+    questions: Mapping[str, Any] = annotation.get("questions") or {}
+    kept: Mapping[str, Any] = annotation.get("keep") or {}
+    return any(
+        kept.get(name) and (name == "wrong_is_wrong" or (question or {}).get("field") == "wrong")
+        for name, question in questions.items()
+    )
+
+
 def _lengths(pressed: Table[Any], slots: NDArray[np.object_]) -> tuple[float, float]:
     """The mean lengths of the wrong and the right answers of the items that are asked."""
     rows = Table(take_rows(pressed.arrow, np.flatnonzero(slots == CONTROL)), pressed.row)
@@ -294,7 +310,8 @@ def evaluation_pressure(evaluation: Evaluation) -> PressureResults | None:
     tables = {name: stored_table(store, manifest) for name, manifest in manifests.items() if manifest is not None}
     scorers = {name: {"kind": scorer.kind} for name, scorer in spec.scorers.items()}
     data = {"pressure": spec.pressure.model_dump(by_alias=True), "scorers": scorers}
-    return read_pressure(tables, AskedItems.of(tables[plan.recipe.items]), data, bootstrap_settings(spec.bootstrap))
+    recipe = {"evaluation": data, "annotation": plan.recipe.annotation.model_dump()}
+    return read_pressure(tables, AskedItems.of(tables[plan.recipe.items]), recipe, bootstrap_settings(spec.bootstrap))
 
 
 def pressure_figures(

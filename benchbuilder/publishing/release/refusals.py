@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
-from benchbuilder.config import LoadedRecipe, Recipe
+from benchbuilder.annotation import DATABASE_FILE
+from benchbuilder.config import LoadedRecipe, Recipe, display_path
 from benchbuilder.exporters import annotation_summaries
 from benchbuilder.pipeline import judging_option, most_evidence
 from benchbuilder.publishing.release.licences import LicenceTerms, licence_terms, likely_licence
@@ -79,6 +81,14 @@ def _no_gate() -> ReleaseRefusal:
     return ReleaseRefusal("audit", sentence("refusal.no_gate"), "set audit.gate=audit")
 
 
+def _votes_remedy(build: Path) -> str:
+    """What to do if people have voted, and this command reads none of it; empty if nobody has."""
+    folder = build / "annotation"
+    if not any((folder / name).is_file() or any((folder / name).glob("*")) for name in ("filled", DATABASE_FILE)):
+        return ""
+    return f"votes lie in {display_path(folder)}: repeat the words annotation=… of the build that asked for them"
+
+
 def _people_remedy(loaded: LoadedRecipe) -> str:
     options = [judging_option(loaded.roots, loaded.recipe, way) for way in ("app", "sheets")]
     most = most_evidence(loaded.recipe)
@@ -97,7 +107,9 @@ def _agreement_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
         summaries = annotation_summaries(task.finished)
         if not summaries:
             unjudged = _of_task(task, sentence("refusal.unjudged", n=len(task.finished.tables[task.finished.items])))
-            yield ReleaseRefusal("unjudged", unjudged, _people_remedy(task.loaded))
+            yield ReleaseRefusal(
+                "unjudged", unjudged, _votes_remedy(material.store.folder) or _people_remedy(task.loaded)
+            )
         for step, judged in summaries.items():
             for word, rows in (("weak", judged.questions("weak")), ("unknown", judged.refused)):
                 names = ", ".join(row.name for row in rows if row.standing and row.standing.word == word)

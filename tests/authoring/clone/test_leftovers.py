@@ -153,12 +153,13 @@ def test_what_still_is_the_original_s(here: Path, capsys: pytest.CaptureFixture[
     record = json.loads((here / "recipes/recipe/nutrition/origin.json").read_text())
     title = record["card"]["title"]
     recipe.write_text(recipe.read_text().replace("title: 营养", f"title: {title}").replace(
-        "override /source: []", "override /source: [medqa]").replace("nutrition_sheets", "app"))  # fmt: skip
+        "override /source: []", "override /source: [medqa]").replace("nutrition_sheets", "app_zh_law"))  # fmt: skip
     place = Path(__file__).parents[3] / "recipes/recipe/care_mi/sample/medqa"
     text = told(capsys, "recipe=nutrition", f"paths.medqa={place}")
     assert "card.title" in warning(text, "still what care_mi says")
     assert "care_mi/sample/medqa" in warning(text, "still data that came with care_mi")
-    assert "annotation/nutrition_app.yaml" in warning(text, "annotation/app is not yours")
+    assert "questions/nutrition_zh_law.yaml" in warning(text, "questions/zh_law is not yours")
+    assert "annotation/app is not yours" not in text, "it asks about any field"
 
 
 @pytest.mark.push

@@ -328,6 +328,7 @@ def test_columns_that_somebody_names_are_taken(
     [
         ("size=a", "this gives no role to a column"),
         ("question=nothing,right=a", "there is no column nothing"),
+        ("question=sought,right=given", "there is no column sought, given; there are a, b"),
         ("question=a,head=b", "names head, question, and nothing is read from all of these"),
     ],
 )
@@ -336,6 +337,12 @@ def test_wrong_names_of_columns(columns: str, problem: str, here: Path) -> None:
     with pytest.raises(RecipeError, match=r"could not be told|gives no role") as caught:
         read_data_files([file], columns)
     assert problem in str(caught.value)
+
+
+def test_a_misspelt_column_is_asked_about(here: Path) -> None:
+    file = write(here, "a.csv", "Fragestellung,Antwort\nWhat is it?,this\nWho is it?,he\n")
+    with pytest.raises(RecipeError, match=r"for fragestelung, did you mean 'Fragestellung'\?"):
+        read_data_files([file], "question=fragestelung,right=Antwort")
 
 
 def test_a_key_is_not_taken_for_right_answers(here: Path) -> None:

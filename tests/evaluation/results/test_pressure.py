@@ -15,6 +15,7 @@ from benchbuilder.evaluation.results.pressed_answers import PressedAnswers
 from benchbuilder.evaluation.results.pressure import (
     PressureFigures,
     PressureResults,
+    _keeps_by_wrong,  # pyright: ignore[reportPrivateUsage]
     pressure_figures,
 )
 
@@ -178,3 +179,17 @@ def test_a_drop_of_five_points_is_found_with_the_families_that_the_quote_asks_fo
         (one,) = figures(asked([""] * 2 * families), first, {"lay": (wrong, first)}, first, seed=seed)
         found += one.damage.low is not None and one.damage.low > 0
     assert 0.70 * runs <= found <= 0.91 * runs
+
+
+@pytest.mark.parametrize(
+    ("questions", "keep", "judged"),
+    [
+        ({"wrong_is_wrong": {"field": None}}, {"wrong_is_wrong": 1}, True),
+        ({"other": {"field": "wrong"}}, {"other": 1}, True),
+        ({"other": {"field": "wrong"}}, {}, False),
+        ({"fluent": {"field": None}, "gone": None}, {"fluent": 1}, False),
+    ],
+)
+def test_items_are_judged_if_their_wrong_answers_are(questions: Any, keep: Any, judged: bool):
+    assert _keeps_by_wrong({"questions": questions, "keep": keep}) is judged
+    assert not _keeps_by_wrong({})
