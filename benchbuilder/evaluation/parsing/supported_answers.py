@@ -29,7 +29,8 @@ _LEADS = 2
 _CLAUSES = regex.compile(r"[!?;:,，、。！？；：\n]+|\.(?!\d)")
 _LEAST = 3
 """Shorter words, such as the 1 of "type 1", take the word beside them along; of unspaced scripts, one sign less."""
-_KEPT = 1 << 12
+_KEPT, _LIKE = 1 << 12, 0.25
+"""How many terms are kept; and from which chrF on words are like each other (*falciparium*, *falciparum*)."""
 CLOSENESS_MARGIN = 0.04
 """How far from 0.5 the closeness of an answer to one of two statements must be."""
 
@@ -129,8 +130,8 @@ class SupportReader:
     """Reads answers by the negations of the verdict tables of one or several languages.
 
     The side whose differing words an answer names without a negation is supported; if it names both, neither is. An
-    answer that names none of them supports the statement that it is nearer to by chrF, if the closeness is more than
-    `margin` from 0.5. `denials` is a further pattern of words that deny what is named behind them.
+    answer that names none of them supports the statement to whose words its own are nearer by chrF, if these are like
+    them at all and the closeness is more than `margin` from 0.5. `denials` is a further pattern of words that deny what is named behind them.
     """
 
     def __init__(self, tables: Sequence[VerdictTable], margin: float, denials: str = "") -> None:
@@ -146,8 +147,13 @@ class SupportReader:
         if named:
             side: Side = stood.pop() if len(stood) == 1 else "neither"
             return side, {"right": terms.right, "wrong": terms.wrong}.get(side, "both" if stood else "denied")
-        closeness = relative_closeness(chrf(answer, right), chrf(answer, wrong))
-        if abs(closeness - 0.5) <= self._margin:
+        near = chrf(answer, right), chrf(answer, wrong)
+        if terms.right and terms.wrong:  # what both say makes any third answer a little nearer to one of them
+            frame = set(tokens_of(prepared(self._texts.convert_script(right)))) - set(tokens_of(terms.right))
+            rest = " ".join(word for word in tokens_of(said) if word not in frame)
+            near = chrf(rest, terms.right), chrf(rest, terms.wrong)
+        closeness = relative_closeness(*near)
+        if max(near) < _LIKE or abs(closeness - 0.5) <= self._margin:
             return "neither", ""
         return ("right" if closeness > 0.5 else "wrong"), f"closeness {closeness:.3f}"
 

@@ -36,7 +36,7 @@ class SupportScorer(Scorer):
     """
 
     kind: ClassVar[str] = "support"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     spec_class: ClassVar[type[KindSpec]] = SupportSpec
     reasons: ClassVar[Mapping[str, str]] = {
         "verdict_asked": "The item is a yes/no question; see `verdict`.",

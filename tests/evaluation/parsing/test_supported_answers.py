@@ -58,3 +58,25 @@ def test_a_short_word_takes_its_neighbour_along_and_words_are_whole():
     longer = differing_terms("It is iron deficiency anaemia.", "It is anaemia.")
     assert (longer.right, longer.wrong) == ("iron deficiency", "")
     assert differing_terms("The same.", "The same.").named("the same") == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "terms", "side"),
+    [
+        (
+            "The parasite of the worst malaria is Plasmodium falciparium.",
+            ("Plasmodium falciparum", "Plasmodium ovale"),
+            "right",
+        ),
+        ("The parasite of the worst malaria is a bacterium.", ("Plasmodium falciparum", "Plasmodium ovale"), "neither"),
+        ("The parasite of the worst malaria is the P one.", ("P parasite", "S parasite"), "right"),
+        ("The parasite of the worst malaria is a matter of dispute.", ("a long angiogram", "a scope"), "neither"),
+        ("It is the ovale Plasmodia kind.", ("Plasmodium falciparum", "Plasmodium ovale"), "wrong"),
+    ],
+)
+def test_a_third_answer_supports_neither_however_much_of_the_sentence_it_repeats(
+    answer: str, terms: tuple[str, str], side: str
+):
+    reader = support_reader([RECIPES / "verdicts/en.yaml"], 0.04)
+    right, wrong = (f"The parasite of the worst malaria is {term}." for term in terms)
+    assert reader.read(answer, right, wrong)[0] == side
