@@ -67,7 +67,7 @@ _FILE = ("encoding", "sheet")
 _SHOWN = re.compile(r"(?i)(^|_)(passage|context|text|case|vignette|article|paragraph)$")
 _EVIDENCE = re.compile(
     r"(?i)^(evidence|source[ _]?text|passage|knowledge|support(ing[ _]?(text|sentences?|passage))?|contexts?|"
-    r"explanation|rationale|justification)$"
+    r"explanation|rationale|justification|because|why|reason|proof|quote|excerpt|beleg|begr\u00fcndung|justificativa)$"
 )
 """Names of columns of texts: that options are about, so that they are shown; and that show an answer."""
 _HINT = (

@@ -257,6 +257,8 @@ def _triples(cells: Cells) -> Layout:
 def _triple_by_shape(cells: Cells) -> tuple[Any, Any, Any]:
     """Of three columns beside those of notes, that with few values is the relation; the others are head and tail."""
     names = list(cells) if len(cells) == 3 else [name for name in cells if not _is_note(name, cells)]
+    full = [name for name in names if is_full(cells[name], _NEARLY_FULL)]
+    names = full if len(names) > len(full) == 3 else names  # what a triple may lack is none of its three
     sizes = {name: len(set(map(str, cells[name]))) for name in names}
     by_values = sorted(names, key=lambda name: sizes[name])
     if len(names) != 3 or 2 * sizes[by_values[0]] > sizes[by_values[1]]:
@@ -299,7 +301,7 @@ def _is_verdict(values: Sequence[Any]) -> bool:
     return sum(word in label_words() or len(word) < 2 or word.isdecimal() for word in words) > len(words) / 2
 
 
-_LONGEST_NAME = 60
+_LONGEST_NAME, _NEARLY_FULL = 60, 0.95
 
 
 def _passages(cells: Cells) -> Layout:

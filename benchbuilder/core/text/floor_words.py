@@ -16,7 +16,12 @@ def floor_reason(t: PageTexts, standing: FloorStanding) -> str:
     parts: list[str] = []
     if standing.word == "weak":
         parts = [
-            t("labels.below", measure=t(f"labels.measure.{check.measure}"), low=_number(check.low), floor=check.floor)
+            t(
+                "labels.below",
+                measure=t(f"labels.measure.{check.measure}"),
+                low=_number(check.low, check.floor),
+                floor=check.floor,
+            )
             for check in standing.checks
             if check.low is not None and not check.reached
         ]
@@ -28,8 +33,10 @@ def floor_reason(t: PageTexts, standing: FloorStanding) -> str:
     return t("labels.semicolon").join(parts)
 
 
-def _number(value: float) -> str:
-    return f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
+def _number(value: float, floor: float) -> str:
+    """A value below `floor`, with as many digits as show that it is."""
+    digits = next((n for n in (2, 3) if round(value, n) < floor), 4)
+    return f"{value:.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def floor_lead(t: PageTexts, alpha: float | None, raw: float | None) -> str:

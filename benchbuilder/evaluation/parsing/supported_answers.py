@@ -131,7 +131,8 @@ class SupportReader:
 
     The side whose differing words an answer names without a negation is supported; if it names both, neither is. An
     answer that names none of them supports the statement to whose words its own are nearer by chrF, if these are like
-    them at all and the closeness is more than `margin` from 0.5. `denials` is a further pattern of words that deny what is named behind them.
+    them at all and the closeness is more than `margin` from 0.5. `denials` is a further pattern of words that deny what
+    is named behind them.
     """
 
     def __init__(self, tables: Sequence[VerdictTable], margin: float, denials: str = "") -> None:

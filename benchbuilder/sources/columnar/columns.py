@@ -6,6 +6,7 @@ import codecs
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -149,14 +150,17 @@ def slice_columns(batch: ColumnBatch, start: int, stop: int) -> ColumnBatch:
 
 
 def _block_columns(block: Block, codec: str, dialect: TableDialect, layout: ColumnLayout) -> Iterator[ColumnBatch]:
-    try:
-        data = block.data.decode(codec).encode()
-        delimiter = dialect.delimiter.encode()
-    except UnicodeError:
+    header, parts = dialect.delimiter.join(layout.header), None
+    with suppress(UnicodeError):
+        text = block.data.decode(codec)
+        if not header or text.count(header) <= (block.first == 1):  # else a row may repeat it
+            parts = text.encode(), dialect.delimiter.encode()
+    if parts is None:
         lines = decode_lines(io.BytesIO(block.data), dialect.encoding, block.first)
         raws = select_columns(split_lines(lines, dialect.delimiter), layout)
         yield from row_columns(raws, len(layout.places))
         return
+    data, delimiter = parts
     yield _split_block(data, block.first, delimiter, layout)
 
 

@@ -42,10 +42,14 @@ class RowCells:
 
 @dataclass(frozen=True)
 class ColumnLayout:
-    """The positions of the requested columns in a row, and the number of columns of a row (at least `min_width`)."""
+    """The positions of the requested columns in a row, and the number of columns of a row (at least `min_width`).
+
+    A row that repeats the `header`, as in joined files, is no record.
+    """
 
     places: Sequence[int]
     width: int | None
+    header: Sequence[str] = ()
 
     @property
     def min_width(self) -> int:
@@ -82,7 +86,7 @@ def read_layout(
     """The layout of `rows`, after reading their header. DataError if the header lacks a column."""
     header = _header(name, dialect, next(rows, None), path) if dialect.header else None
     places = _column_places(name, dialect, columns, header)
-    return ColumnLayout(places, dialect.width or (len(header) if header is not None else None))
+    return ColumnLayout(places, dialect.width or (len(header) if header is not None else None), header or [])
 
 
 def delimited_cells(path: Path, dialect: TableDialect) -> Iterator[RowCells]:
@@ -104,6 +108,8 @@ def select_columns(rows: Iterable[RowCells], layout: ColumnLayout) -> Iterator[R
             yield RawRow(row.line, (), row.reason, row.detail)
         elif wrong := layout.width_problem(len(row.cells)):
             yield RawRow(row.line, (), "malformed", wrong)
+        elif layout.header and [cell.strip() for cell in row.cells if cell] == [cell for cell in layout.header if cell]:
+            yield RawRow(row.line, (), "malformed", "it repeats the names of the columns")
         elif row.unclear and (why := next((row.unclear[place] for place in layout.places if place in row.unclear), "")):
             yield RawRow(row.line, (), "malformed", f"a cell holds {why}")
         else:

@@ -296,6 +296,16 @@ def test_headings_inside_a_table_and_a_key_that_is_missing_hide_no_exam(here: Pa
     assert "1 row of one cell, which a build drops: “Part A: organs”" in file.notes
 
 
+def test_a_repeated_header_and_a_column_that_is_half_empty_hide_no_kind(here: Path) -> None:
+    rows = exam(ENGLISH, ",", "question A B C answer").splitlines(keepends=True)
+    [file] = read_data_files([write(here, "joined.csv", "".join([*rows[:3], rows[0], *rows[3:]]))], None)
+    assert file.kind == "multiple_choice"
+    triples = english().splitlines()
+    from_where = [f"{line}\t{'where_from' if not n else 'a book' if n % 3 else ''}" for n, line in enumerate(triples)]
+    [file] = read_data_files([write(here, "kg.tsv", "\n".join(from_where).replace("relation", "attr"))], None)
+    assert file.kind == "triples"
+
+
 def test_a_comment_before_lines_of_json_is_no_table(here: Path) -> None:
     lines = table([row[:2] for row in CLAIMS] * 4, "assertion", "finding")
     [file] = read_data_files([write(here, "claims.jsonl", f"# of 12 May\n{lines}")], None)
