@@ -179,7 +179,7 @@ def _unused_rows(loaded: LoadedRecipe, above: dict[str, list[Row]]) -> Iterator[
 _RELATION_ROWS = 20_000
 """So many rows of a source tell what its relations look like."""
 _NAMED = 8
-_MISSPELT, _NEAR = 0.85, 0.4
+_MISSPELT, _NEAR = 0.85, 0.5
 """How like the name of a relation one must be that was meant to be it."""
 _SURE, _SINGLE = 20, 0.9
 """In so many triples, a `functional` relation has one end for at least this share of its concepts."""

@@ -241,7 +241,7 @@ def test_an_export_asks_the_same_in_a_folder_of_its_own(
     monkeypatch.chdir(evaluated.folder.parents[2])
     words = ["evaluation=[en_claims,en_pressure]", "audit.canary=00000000-1111-2222-3333-444444444444"]
     said = said_by("export", *RECIPE, *words, "to=plain,lm_eval", "--pressure", "--output", str(tmp_path))
-    assert "pushes left out (doubt, insist, authority, escalate)" in said
+    assert "pushes left out (authority, doubt, escalate, insist)" in said
     rows = [
         json.loads(line) for path in (tmp_path / "plain/data").glob("*.jsonl")
         for line in path.read_text("utf-8").splitlines()
