@@ -150,7 +150,8 @@ class SupportReader:
             return side, {"right": terms.right, "wrong": terms.wrong}.get(side, "both" if stood else "denied")
         near = chrf(answer, right), chrf(answer, wrong)
         if terms.right and terms.wrong:  # what both say makes any third answer a little nearer to one of them
-            frame = set(tokens_of(prepared(self._texts.convert_script(right)))) - set(tokens_of(terms.right))
+            statement = tokens_of(prepared(self._texts.convert_script(right)))
+            frame = set(statement) - set(tokens_of(f"{terms.right} {terms.wrong}"))
             rest = " ".join(word for word in tokens_of(said) if word not in frame)
             near = chrf(rest, terms.right), chrf(rest, terms.wrong)
         closeness = relative_closeness(*near)
