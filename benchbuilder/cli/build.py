@@ -21,7 +21,7 @@ from benchbuilder.cli.session import build_progress, open_session, receipts_if_s
 from benchbuilder.cli.terminal import Terminal, print_line
 from benchbuilder.config import Recipe, RecipeRoot, display_path
 from benchbuilder.core import DEFAULT_LANGUAGE, STATEMENT_FORM, WaitingForPeople, count_phrase, page_texts, public_path
-from benchbuilder.pipeline import BuildReport, Manifest, graph_lines, graph_next, judging_option
+from benchbuilder.pipeline import BuildReport, Manifest, graph_lines, graph_next, judging_option, without_secrets
 from benchbuilder.steps import TopicSpec, keeps_few
 
 _ASKED = frozenset(
@@ -96,7 +96,7 @@ def _next_line(report: BuildReport, overrides: Sequence[str], closed: Sequence[s
     if is_empty and (line := graph_next(report.manifests)):
         return line
     if closed:
-        return f"next: benchbuild audit {shlex.join(overrides)}   says which, and what may help"
+        return f"next: benchbuild audit {shlex.join(without_secrets(overrides))}   says which, and what may help"
     pages = [file for file in report.written_files if file.suffix == ".html"]
     return f"next: open {display_path(pages[0])} in a browser" if pages else ""
 

@@ -153,7 +153,8 @@ def _block_columns(block: Block, codec: str, dialect: TableDialect, layout: Colu
     header, parts = dialect.delimiter.join(layout.header), None
     with suppress(UnicodeError):
         text = block.data.decode(codec)
-        if not header or text.count(header) <= (block.first == 1):  # else a row may repeat it
+        again = text.count(f"\n{header}") + (block.first > 1 and text.startswith(header))
+        if not header or again <= (block.first == 1 < dialect.first):  # else a row may repeat it
             parts = text.encode(), dialect.delimiter.encode()
     if parts is None:
         lines = decode_lines(io.BytesIO(block.data), dialect.encoding, block.first)

@@ -56,6 +56,10 @@ class ColumnLayout:
         """The smallest number of columns with all requested ones."""
         return max(self.places, default=-1) + 1
 
+    def is_header(self, cells: Sequence[str]) -> bool:
+        """Whether a row is the header once more."""
+        return [cell.strip() for cell in cells if cell] == [cell for cell in self.header if cell]
+
     def width_problem(self, count: int) -> str:
         """The problem of a row of `count` columns, or ""."""
         if (self.width is None or count == self.width) and count >= self.min_width:
@@ -108,7 +112,7 @@ def select_columns(rows: Iterable[RowCells], layout: ColumnLayout) -> Iterator[R
             yield RawRow(row.line, (), row.reason, row.detail)
         elif wrong := layout.width_problem(len(row.cells)):
             yield RawRow(row.line, (), "malformed", wrong)
-        elif layout.header and [cell.strip() for cell in row.cells if cell] == [cell for cell in layout.header if cell]:
+        elif layout.header and row.cells[0].strip() == layout.header[0] and layout.is_header(row.cells):
             yield RawRow(row.line, (), "malformed", "it repeats the names of the columns")
         elif row.unclear and (why := next((row.unclear[place] for place in layout.places if place in row.unclear), "")):
             yield RawRow(row.line, (), "malformed", f"a cell holds {why}")
