@@ -14,7 +14,7 @@ from benchbuilder.annotation.gates import (
 from benchbuilder.annotation.tasks import JudgementRequest
 
 FILES = RECIPES / "annotation" / "sheets.yaml"
-CLAIM = ("single_answer", "medical_norm", "accurate_answer", "wrong_is_wrong", "fluent")
+CLAIM = ("single_answer", "norm", "accurate_answer", "wrong_is_wrong", "fluent")
 
 
 def spec(**changes):
@@ -32,7 +32,7 @@ def test_shipped_recipe_is_on_package_annotation():
 
 def test_gates_follow_the_order_of_the_guiding_questions():
     assert gate_names(spec()) == [
-        "single_answer", "medical_norm", "accurate_answer", "min_evidence", "fluent", "wrong_is_wrong",
+        "single_answer", "norm", "accurate_answer", "min_evidence", "fluent", "wrong_is_wrong",
     ]  # fmt: skip
 
 
@@ -40,7 +40,7 @@ def test_the_first_failed_gate_is_named():
     judging = spec()
     assert first_failed_gate(judged(), judging, 3) is None
     assert first_failed_gate(judged(2, fluent=0), judging, 3) == "min_evidence"
-    assert first_failed_gate(judged(2, medical_norm=0, fluent=0), judging, 3) == "medical_norm"
+    assert first_failed_gate(judged(2, norm=0, fluent=0), judging, 3) == "norm"
     assert first_failed_gate(judged(fluent=0), judging, 3) == "fluent"
     assert first_failed_gate(judged(fluent=0), judging, 3, ignored_gates=("fluent",)) is None
 
@@ -50,8 +50,8 @@ def test_with_two_negatives_one_missed_threshold_drops_nothing():
     assert first_failed_gate(judged(fluent=0), judging, 3) is None
     assert first_failed_gate(judged(2), judging, 3) is None
     assert first_failed_gate(judged(2, fluent=0), judging, 3) == "min_evidence"
-    assert first_failed_gate(judged(medical_norm=0, fluent=0), judging, 3) == "medical_norm"
-    assert first_failed_gate(judged(medical_norm=0, fluent=0), judging, 3, ignored_gates=("fluent",)) is None
+    assert first_failed_gate(judged(norm=0, fluent=0), judging, 3) == "norm"
+    assert first_failed_gate(judged(norm=0, fluent=0), judging, 3, ignored_gates=("fluent",)) is None
     people = [judged(3, fluent=0), judged(2, fluent=0), judged(6)]
     assert [row["dropped"] for row in gate_funnel(people, judging)] == [0, 0, 0, 1, 0, 0]
     assert {row["min_evidence"]: row["kept"] for row in threshold_table(people, judging)}[3] == 2
@@ -64,10 +64,10 @@ def test_threshold_counts_and_funnel():
     assert [table[n]["kept"] for n in range(7)] == [4, 3, 3, 2, 1, 1, 1]
     assert table[3]["by_partition"] == {"bios": 0, "medqa": 2}
     assert table[3]["without"] == {
-        "single_answer": 3, "medical_norm": 2, "accurate_answer": 2, "wrong_is_wrong": 2, "fluent": 3,
+        "single_answer": 3, "norm": 2, "accurate_answer": 2, "wrong_is_wrong": 2, "fluent": 3,
     }  # fmt: skip
     assert [(row["gate"], row["dropped"], row["kept"]) for row in gate_funnel(people, spec())] == [
-        ("single_answer", 1, 5), ("medical_norm", 0, 5), ("accurate_answer", 0, 5), ("min_evidence", 2, 3),
+        ("single_answer", 1, 5), ("norm", 0, 5), ("accurate_answer", 0, 5), ("min_evidence", 2, 3),
         ("fluent", 1, 2), ("wrong_is_wrong", 0, 2),
     ]  # fmt: skip
 

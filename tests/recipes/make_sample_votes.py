@@ -60,7 +60,7 @@ SAMPLES = {
             {"textbook": ("textbook.jsonl", False), "encyclopaedia": ("encyclopaedia.jsonl", True)},
             {
                 "single_answer": ("属于剖宫产绝对指征的是", "破膜后宫腔压力骤降可", "延误治疗可", "未结合胆红素过高可"),
-                "medical_norm": ("推行新法接生", "胎膜早破的阶段", "宫颈环扎"),
+                "norm": ("推行新法接生", "胎膜早破的阶段", "宫颈环扎"),
                 "accurate_answer": ("羊水指数", "早产的治疗药物包括宫缩抑制剂"),
                 "wrong_is_wrong": ("小儿出生后体格生长最快", "产后出血的手术治疗方式包括清宫术"),
                 "fluent": ("接种时间是什么？", "抽出的不是不凝固血液", "首次不出现于", "有何表现？", "不会变为"),

@@ -79,7 +79,7 @@ def test_sets_are_asked_for_and_bring_most_facts_of_the_graph_into_items(items):
 
 @pytest.mark.full
 def test_the_guiding_questions_stand_in_the_order_of_the_paper():
-    names = ["single_answer", "medical_norm", "accurate_answer", "supports", "fluent"]
+    names = ["single_answer", "norm", "accurate_answer", "supports", "fluent"]
     assert list(judging().questions_about()) == [*names, "wrong_is_wrong"]
     assert list(judging("variant=reference").questions_about()) == names
     for spec in (judging(), judging("variant=reference")):

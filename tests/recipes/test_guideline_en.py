@@ -11,6 +11,7 @@ import yaml
 from bundled_builds import ENDS, shared, warnings
 
 from benchbuilder.core.text.patterns import has_match, match_groups
+from benchbuilder.steps.language.patterns import first_match
 
 
 @pytest.fixture(scope="module")
@@ -90,3 +91,22 @@ def test_a_definition_needs_no_article(sentence, head):
     found = match_groups(kind["match"], sentence)
     left_out = any(has_match(pattern, sentence) for pattern in kind["unless"])
     assert (found["head"] if found and not left_out else None) == head
+
+
+@pytest.mark.parametrize("rules", ["en_documents", "en_guideline"])
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Test the residual chlorine, i.e. free chlorine, twice a day.", False),
+        ("Measure the pH at the same time of day.", False),
+        ("The dose should be the same as in adults.", False),
+        ("Patients with type I diabetes need insulin.", False),
+        ("When I swim, I wear goggles.", True),
+        ("The same applies to children.", True),
+        ("Use the same filter for pools.", True),
+    ],
+)
+def test_a_pronoun_is_more_than_its_letters(rules: str, text: str, found: bool) -> None:
+    read = yaml.safe_load((Path(__file__).parents[2] / f"recipes/rules/{rules}.yaml").read_text("utf-8"))
+    pronouns = read["read_claims" if rules == "en_documents" else "find_claims"]["rules"]["pronouns"]
+    assert (first_match(tuple(pronouns), text) is not None) == found

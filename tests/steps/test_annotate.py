@@ -147,7 +147,7 @@ def check_notes(notes):
     }  # fmt: skip
     agreed = notes["agreement"]
     assert list(agreed) == [
-        "single_answer", "medical_norm", "accurate_answer", "supports", "fluent", "wrong_is_wrong",
+        "single_answer", "norm", "accurate_answer", "supports", "fluent", "wrong_is_wrong",
     ]  # fmt: skip
     assert agreed["single_answer"]["kappa"] == {"undefined": "undefined: both annotators gave only 1"}
     assert agreed["accurate_answer"]["percent"]["value"] == 0.8

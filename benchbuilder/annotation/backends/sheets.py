@@ -26,6 +26,7 @@ from benchbuilder.annotation.sheets.sheets import (
     csv_bytes,
     escape_formula,
     fold_whitespace,
+    needed_columns,
     sheet_columns,
     sheet_grid,
     sheet_rows,
@@ -48,7 +49,7 @@ _FORMER_TO_FILL_FOLDER, _FORMER_FILLED_FOLDER = "packets", "votes"
 """Names of the two folders in builds of earlier versions."""
 _SHEETS = (".csv", ".xlsx")
 _IGNORED = (".md", ".txt")
-_LAYOUT_VERSION = "1"
+_LAYOUT_VERSION = "2"
 """Raise it when the layout of workbooks changes, so that earlier sheets are replaced."""
 
 
@@ -231,7 +232,7 @@ class SheetsBackend(AnnotationBackend):
         """
         spec = self.spec
         rows = sheet_rows(tasks, subjects, spec, spec.labels, annotator=person, seed=seed)
-        layout = sheet_columns(spec, spec.labels)
+        layout = needed_columns(sheet_columns(spec, spec.labels), rows)
         text = csv_bytes(sheet_grid(layout, rows))
 
         def book() -> bytes:

@@ -145,6 +145,16 @@ def sheet_columns(spec: AnnotationSpec, labels: SheetLabels) -> list[AnnotationC
     ]
 
 
+def needed_columns(layout: Sequence[AnnotationColumn], rows: Sequence[SheetRow]) -> list[AnnotationColumn]:
+    """The columns without those that no row needs, as of paragraphs where none was found for any question."""
+    unused = {"source": ""} | {column.marker: CLOSED_CELL for column in layout if column.marker.startswith("q:")}
+    return [
+        column
+        for column in layout
+        if column.marker not in unused or any(_cell(row, column.marker) != unused[column.marker] for row in rows)
+    ]
+
+
 def _field_markers(spec: AnnotationSpec) -> dict[str, str]:
     """The marker of each displayed field; the first one is the text."""
     return {name: f"f:{name}" if place else "text" for place, name in enumerate(spec.display_fields())}

@@ -23,6 +23,7 @@ from benchbuilder.annotation.sheets.sheets import (
     SheetLabels,
     SheetRow,
     escape_formula,
+    question_marker,
     sheet_grid,
 )
 from benchbuilder.annotation.sheets.shown_cells import cell_value_text, number_format, shown_text
@@ -75,7 +76,7 @@ def workbook_bytes(
         raise TypeError("a new workbook has a worksheet")
     sheet.title = labels.sheet
     _fill_sheet(sheet, layout, rows, spec)
-    _fill_guide(book.create_sheet(labels.guide), spec, labels)
+    _fill_guide(book.create_sheet(labels.guide), layout, spec, labels)
     stream = io.BytesIO()
     _save(book, stream)
     return stream.getvalue()
@@ -203,10 +204,14 @@ def _character_width(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def _fill_guide(sheet: Worksheet, spec: AnnotationSpec, labels: SheetLabels) -> None:
+def _fill_guide(
+    sheet: Worksheet, layout: Sequence[AnnotationColumn], spec: AnnotationSpec, labels: SheetLabels
+) -> None:
     lines: list[tuple[str, str]] = [("", line) for line in labels.instructions]
     lines += [("", "")] if lines else []
-    for question in spec.questions_about().values():
+    markers = {column.marker for column in layout}
+    asked = spec.questions_about().items()
+    for question in (question for name, question in asked if question_marker(name, question) in markers):
         lines.append((question.label, question.text))
         lines += [(str(value), meaning) for value, meaning in sorted(question.options.items())]
         lines += [(f"{band.low:g} – {band.high:g}", band.text) for band in question.anchors()]

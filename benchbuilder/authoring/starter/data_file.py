@@ -25,6 +25,7 @@ from benchbuilder.authoring.starter.sample import (
     is_running_text,
     read_sample,
     sheet_names,
+    table_words,
 )
 from benchbuilder.config import OPEN_PLACE, did_you_mean
 from benchbuilder.core import Problem, RecipeError, count_phrase, read_given_file
@@ -172,7 +173,9 @@ def _told_columns(columns: str) -> Mapping[str, list[str]]:
         role, equals, name = part.partition("=")
         roles = (*_COLUMN_ROLES, "key_as", *_LABELS, *_FILE)
         if not equals or role not in roles:
-            hint, allowed = "for instance --columns question=COL,right=COL,wrong=COL", ", ".join(roles)
+            called = next((known for known, names in table_words()["roles"].items() if role.lower() in names), "")
+            meant = f"did you mean {called!r}?" if called else did_you_mean(role, roles)
+            hint, allowed = meant or "for instance --columns question=COL,right=COL,wrong=COL", ", ".join(roles)
             raise RecipeError(
                 [Problem("this gives no role to a column", where=f"--columns {part}", allowed=allowed, hint=hint)]
             )

@@ -62,10 +62,13 @@ def graph_parts(name: str, language: str, triples: Iterable[Triple], library: Re
     sentences = {nature.relation: words.sentence_for(nature) for nature in natures}
     rows = [line for nature in natures for line in _lines(nature, sentences[nature.relation])]
     unclear = [relation for relation, sentence in sentences.items() if sentence is not None and sentence.unclear]
-    notes = [
-        f"no rule makes good sentences of these names, so that theirs only quote them: {', '.join(unclear)}; write "
-        f"better ones: recipes/recipe/{name}/relations.tsv"
-    ] * bool(unclear)
+    table = f"recipes/recipe/{name}/relations.tsv"
+    notes = [f"read the sentences of each relation, made by rule, before people judge them: {table}"]
+    if unclear:
+        notes = [
+            f"no rule makes good sentences of these names, so that theirs only quote them: {', '.join(unclear)}; write "
+            f"better ones, before people judge them: {table}"
+        ]
     notes += [*_set_aside(name, natures), *_exchanged(name, natures)]
     if not natures or not words.sentences:
         rows += _row("*", words.sentence_for(RelationNature("*", "checkable", "", 0, 0, 1.0, 0, ())))
@@ -93,7 +96,8 @@ def _set_aside(name: str, natures: Sequence[RelationNature]) -> Iterator[str]:
 
 def _exchanged(name: str, natures: Sequence[RelationNature]) -> Iterator[str]:
     """Which relations are exchanged although a concept may have other right ends than the file names."""
-    told = [nature.relation for nature in natures if nature.kind == "checkable"]
+    # those with one end each in this file come last: they are the safer ones, but no file proves that there are no more
+    told = [nature.relation for kind in ("checkable", "functional") for nature in natures if nature.kind == kind]
     if told:
         more = f" and {len(told) - _NAMED} more" if len(told) > _NAMED else ""
         yield (

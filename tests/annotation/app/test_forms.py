@@ -42,7 +42,7 @@ def test_a_question_about_an_empty_field_is_not_asked() -> None:
 
 def test_evidence_is_at_the_position_of_its_first_question() -> None:
     sheet = make_task_form(claim_tasks(1)[0], claims_spec())
-    assert [entry.name for entry in sheet.before_evidence] == ["single_answer", "medical_norm", "accurate_answer"]
+    assert [entry.name for entry in sheet.before_evidence] == ["single_answer", "norm", "accurate_answer"]
     assert [entry.name for entry in sheet.after_evidence] == ["fluent", "wrong_is_wrong"]
     assert [len(entries) for _, entries in sheet.paragraphs] == [1, 1, 1, 1]
 

@@ -20,6 +20,7 @@ from benchbuilder.annotation.sheets.sheets import (
     csv_bytes,
     escape_formula,
     fold_whitespace,
+    needed_columns,
     parse_answer_cell,
     sheet_columns,
     sheet_grid,
@@ -103,6 +104,18 @@ def test_a_claim_precedes_its_paragraphs():
     keys = [row.key for row in rows(count=2)]
     at = keys.index(key("c", 1))
     assert keys[at + 1 : at + 3] == [key("p", 10), key("p", 11)]
+
+
+def test_columns_about_paragraphs_stand_only_where_there_are_some():
+    titles = [column.marker for column in needed_columns(LAYOUT, rows())]
+    assert titles == [column.marker for column in LAYOUT]
+    wholes = [row for row in rows() if row.is_whole]
+    left = [column for column in LAYOUT if column not in needed_columns(LAYOUT, wholes)]
+    assert [column.marker.split(":")[:2] for column in left] == [["source"], ["q", "supports"]]
+    book = openpyxl.load_workbook(io.BytesIO(workbook_bytes(needed_columns(LAYOUT, wholes), wholes, SPEC, SPEC.labels)))
+    guide = [cell.value for cell in book.worksheets[1]["A"]]
+    assert SPEC.questions["supports"].label not in guide
+    assert SPEC.questions["fluent"].label in guide
 
 
 def test_labels_are_no_formulas_either():

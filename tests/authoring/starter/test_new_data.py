@@ -337,6 +337,8 @@ def test_columns_that_somebody_names_are_taken(
     ("columns", "problem"),
     [
         ("size=a", "this gives no role to a column"),
+        ("subject=a", "did you mean 'head'?"),
+        ("questoin=a", "did you mean 'question'?"),
         ("question=nothing,right=a", "there is no column nothing"),
         ("question=sought,right=given", "there is no column sought, given; there are a, b"),
         ("question=a,head=b", "names head, question, and nothing is read from all of these"),

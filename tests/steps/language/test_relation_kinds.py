@@ -40,6 +40,8 @@ def each_once(tails: list[str], count: int = 24) -> list[tuple[str, str]]:
         ("zh", "就诊科室", each_once(["呼吸内科", "皮肤科", "骨科"], 12), "checkable"),
         ("zh", "就诊科室", [*each_once(["呼吸内科", "皮肤科"]), ("concept 0", "骨科")], "checkable"),
         ("zh", "治疗周期", each_once(["1-3个月", "7天", "一周", "半年左右", "终身"]), "ranges"),
+        ("zh", "建成年份", each_once(["605年", "1192年", "公元前256年", "1998年5月"]), "functional"),
+        ("zh", "年限", each_once(["3年", "1–3年", "300年以上"]), "ranges"),
         ("zh", "百分比", each_once(["1%～2%", "30％"]), "ranges"),
         ("zh", "宜吃", each_once(["苹果", "鸡蛋"]), "preferences"),
         ("zh", "临床表现", each_once(["发热", "咳嗽"]), "open"),
@@ -47,6 +49,17 @@ def each_once(tails: list[str], count: int = 24) -> list[tuple[str, str]]:
         ("zh", "处理", [(f"病{n}", way) for n in range(30) for way in ("药物治疗", "手术治疗")], "kinds"),
         ("zh", "别名", each_once(["甲、乙", "丙或者丁", "无"]), "open"),
         ("zh", "部门", [(f"病{n}", f"科{n % 5 + m}") for n in range(20) for m in range(4)], "open"),
+        *(
+            (language, name, each_once(["a", "b"]), "open")
+            for language, name in (
+                ("zh", "主要材料"),
+                ("en", "building material"),
+                ("de", "Hauptmaterial"),
+                ("es", "ingrediente principal"),
+                ("fr", "matériau"),
+                ("pt", "matéria-prima"),
+            )
+        ),
         ("en", "drug class", each_once(["opioid", "antibiotic"]), "functional"),
         ("en", "treats", each_once(["angina", "asthma"]), "open"),  # far more treat them than a graph lists
         ("zh", "药物治疗", each_once(["阿司匹林", "青霉素"]), "open"),
@@ -118,7 +131,14 @@ def test_lists_for_a_recipe_hold_what_is_not_checkable() -> None:
     [
         ("zh", "就诊科室", ["骨科", "皮肤科"], "{head}的{relation}是{tail}。"),
         ("zh", "有不良反应", ["头晕", "皮疹"], "{head}的不良反应包括{tail}。"),
-        ("zh", "可治疗", ["头痛", "咳嗽"], "可以说{head}{relation}{tail}。"),
+        ("zh", "可治疗", ["头痛", "咳嗽"], "{head}可治疗{tail}。"),
+        ("zh", "会引起", ["头痛", "咳嗽"], "{head}会引起{tail}。"),
+        ("zh", "会员", ["甲", "乙"], "{head}的{relation}是{tail}。"),
+        ("zh", "跨越", ["黄河", "长江"], "{head}{relation}{tail}。"),
+        ("zh", "位于", ["苏州", "杭州"], "{head}{relation}{tail}。"),
+        ("zh", "接壤", ["甲国", "乙国"], "{head}与{tail}{relation}。"),
+        ("zh", "发明", ["甲", "乙"], "从{head}到{tail}有“{relation}”这一关系。"),
+        ("zh", "代表作", ["甲", "乙"], "{head}的{relation}是{tail}。"),
         ("en", "drug_class", ["opioid", "antibiotic"], "The drug class of {head} is {tail}."),
         ("en", "side effects", ["rash", "nausea"], "The {relation} of {head} include {tail}."),
         ("en", "caused by", ["rash", "nausea"], "{head} is caused by {tail}."),
