@@ -2,9 +2,11 @@
 
     python performance/evaluation.py [--quick]
     python performance/evaluation.py --growth [--sizes 1000 10000] [--models 10]
+    python performance/evaluation.py --pressure [--sizes 2000] [--models 10]
 
-With ``--growth``: what an evaluation, an audit and an analysis cost us by size. The model is in the process of the
-evaluation; all else is as with a service, journal included.
+With ``--growth``: what an evaluation, an audit and an analysis cost us by size. With ``--pressure``: what an evaluation
+costs whose questions are asked again behind four claims, wrong and right, and in conversations, with long replies. The
+model is in the process of the evaluation; all else is as with a service, journal included.
 
 The fake service and each evaluation have a process of their own. See README.md for what the numbers mean.
 """
@@ -37,6 +39,11 @@ TARGET = 0.85
 FLAT_MB = 24.0
 """Growth from two models to ten up to which memory counts as flat: answers and scores are made one model at a time. The
 results page is left out of that: it holds every score at once, and is measured for itself."""
+PRESSURE_ITEMS, QUICK_PRESSURE_ITEMS = 2_000, 40
+_LEFT_OUT = ("design.contexts", "contexts.passage", "contexts.both", "guards.check")
+PRESSURE = ["evaluation=[zh_claims,zh_pressure]", *(f"evaluation.pressure.{name}=null" for name in _LEFT_OUT)]
+"""Eight conditions and the control for every question, and one push for every family."""
+LONG = "这与现行教材和指南的说法相同，具体做法要看产检的结果和医生的意见，第{n}点也请一并向医生说明。"
 REPLY = "是的。每日补充0.4毫克叶酸可以预防胎儿神经管缺陷，从孕前三个月开始最好。"
 
 
@@ -87,16 +94,18 @@ async def answer_here(self: OpenAIModel, request: Request) -> str:
     drawn = crc32(f"{self.spec.name} {request.messages[-1].content}".encode()) % 100
     known = drawn < 50 + 4 * int(self.spec.name.partition("-")[2])
     text = REPLY if known else "不对。" + REPLY[3:]
+    if os.environ.get("LONG_REPLIES"):
+        text += "".join(LONG.format(n=(drawn + n) % 97) for n in range(22))
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
     usage = {"prompt_tokens": 60, "completion_tokens": 30, "total_tokens": 90}
     return json.dumps({"id": "here", "model": self.spec.name, "choices": [choice], "usage": usage}, ensure_ascii=False)
 
 
-def one_command(folder: str, name: str, models: int) -> int:
+def one_command(folder: str, name: str, models: int, more: Sequence[str] = ()) -> int:
     """One command in this process: prints processor seconds by kind of step, of the rest, and megabytes at most."""
     os.chdir(folder)
     OpenAIModel.send = answer_here
-    words = model_words("http://localhost:9/v1", models)
+    words = [*model_words("http://localhost:9/v1", models), *more]
     began = time.process_time()
     code = benchbuild([name, *words, "--benchmark", "benchmark.tsv"])
     took, found = time.process_time() - began, dict[str, float]()
@@ -110,15 +119,16 @@ def one_command(folder: str, name: str, models: int) -> int:
     return code
 
 
-def measure_growth(sizes: Sequence[int], models: int) -> int:
-    """Evaluation, audit and analysis at each size, each command in a process of its own."""
+def measure_growth(sizes: Sequence[int], models: int, *, pressure: bool = False) -> int:
+    """Evaluation, audit and analysis at each size, a process for each; or evaluation under pressure."""
     print("items  command  processor s  per reply or item  peak memory  seconds of steps")
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             write_benchmark(Path(folder) / "benchmark.tsv", size)
-            for name, units in (("evaluate", size * models), ("analyse", size * models), ("audit", size)):
+            commands = (("evaluate", size * models), ("analyse", size * models), ("audit", size))
+            for name, units in commands[: 1 if pressure else None]:
                 command = [sys.executable, __file__, "--command", folder, name, str(models)]
-                environ = os.environ | {"OPENAI_API_KEY": "none"}
+                environ = os.environ | {"OPENAI_API_KEY": "none"} | ({"LONG_REPLIES": "1"} if pressure else {})
                 done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
                 if not done.stdout.strip().endswith("]"):
                     print(done.stdout, done.stderr, file=sys.stderr)
@@ -135,13 +145,18 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="fewer questions")
     parser.add_argument("--growth", action="store_true", help="our cost by size, of a model in the same process")
+    parser.add_argument("--pressure", action="store_true", help="our cost of an evaluation under pressure")
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, metavar="ITEMS")
     parser.add_argument("--models", type=int, default=MODELS[-1], metavar="N")
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--command", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.command is not None:
-        return one_command(given.command[0], given.command[1], int(given.command[2]))
+        more = PRESSURE if os.environ.get("LONG_REPLIES") else ()
+        return one_command(given.command[0], given.command[1], int(given.command[2]), more)
+    if given.pressure:
+        sizes = (QUICK_PRESSURE_ITEMS if given.quick else PRESSURE_ITEMS,)
+        return measure_growth(given.sizes if given.sizes != SIZES else sizes, given.models, pressure=True)
     if given.growth:
         return measure_growth(QUICK_SIZES if given.quick else given.sizes, given.models)
     if given.one is not None:

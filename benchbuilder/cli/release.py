@@ -52,7 +52,8 @@ def split_version(words: list[str]) -> tuple[str, list[str]]:
     """Take ``version=1.0.0`` out of the words of a command line: the version, and the rest."""
     versions = [word.partition("=")[2] for word in words if word.startswith("version=")]
     for word in () if versions else words:
-        if get_close_matches(word.partition("=")[0], ["version"], cutoff=_MISSPELT):
-            hint = f"did you mean version={word.partition('=')[2]}?"
+        name, _, given = word.replace(":", "=", 1).partition("=")
+        if "." not in name and get_close_matches(name, ["version"], cutoff=_MISSPELT):
+            hint = f"did you mean version={given or '1.0.0'}?"
             raise RecipeError([Problem("no version is given", where=f"command line: {word}", hint=hint)])
     return (versions or [""])[-1], [word for word in words if not word.startswith("version=")]

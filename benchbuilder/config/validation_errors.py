@@ -126,11 +126,21 @@ def _extra(cls: type[BaseModel], path: KeyPath, full: KeyPath, origins: ValueOri
         where, hint = str(origins.written_origin(full)), "settings that belong together are a variant: variant=NAME"
         return Problem("there are no experiments", key=name, where=where, hint=hint)
     sampling, near, elsewhere = _sampling(full, origins, value), did_you_mean(name, known), _elsewhere(full, origins)
-    hints = (elsewhere, sampling, near) if len(full) == 1 else (sampling, near, elsewhere)
+    hints = (
+        (_how_many(full, origins, value), elsewhere, sampling, near) if len(full) == 1 else (sampling, near, elsewhere)
+    )
     return Problem(
         "there is no such key", key=dotted_key(full), where=str(origins.written_origin(full)), actual=name,
         allowed=", ".join(known), hint=next(filter(None, hints), ""),
     )  # fmt: skip
+
+
+def _how_many(full: KeyPath, origins: ValueOrigins, value: Any) -> str:
+    """How to build so many items, where somebody gives a number under a name that others have for that."""
+    counts = [("items",), ("max_items",), ("num_items",), ("limit",), ("n",), ("size",), ("count",), ("samples",)]
+    if full not in counts or not isinstance(value, int) or ("steps", "items") not in origins.entries:
+        return ""
+    return f"steps.items.sample={value} takes {value} candidates, drawn at random"
 
 
 def _elsewhere(full: KeyPath, origins: ValueOrigins) -> str:
@@ -182,7 +192,7 @@ def _wrong_value(items: Sequence[Any], full: KeyPath, origins: ValueOrigins) -> 
     value = items[0]["input"]
     return Problem(
         text, key=dotted_key(full), where=str(origins.origin_of(full)), actual=_display_value(value, full, origins),
-        allowed=" or ".join(limits), hint=_yaml_hint(value, full, origins, quoted),
+        allowed=" or ".join(limits), hint=_how_many(full, origins, value) or _yaml_hint(value, full, origins, quoted),
     )  # fmt: skip
 
 

@@ -245,7 +245,9 @@ def _misplaced(loaded: LoadedRecipe, lists: FrozenModel, key: str, rows: Iterabl
         near = get_close_matches(name, sorted(known), n=1, cutoff=_NEAR if name in own else _MISSPELT)
         if compose_characters(name) not in known and (near or name in own):
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known)[:_NAMED])}"
-            yield Problem("no row that was read has this relation", key=key, where=where, actual=name, hint=hint)
+            kind = next(kind for kind in LISTED_KINDS if name in named[kind])
+            place = str(loaded.origins.origin_of(parse_key(f"{key}.{kind}")))
+            yield Problem("no row that was read has this relation", key=key, where=place, actual=name, hint=hint)
 
 
 def _natures(loaded: LoadedRecipe, rows: Iterable[Row]) -> list[RelationNature]:

@@ -9,6 +9,7 @@ from .fact_days import FactDays as FactDays
 from .fact_days import days_of_units as days_of_units
 from .formats.cleaning import list_separator as list_separator
 from .formats.delimited import TableDialect as TableDialect
+from .formats.delimited import column_name as column_name
 from .formats.delimited import delimited_cells as delimited_cells
 from .formats.delimited import delimited_names as delimited_names
 from .formats.delimited import delimited_rows as delimited_rows

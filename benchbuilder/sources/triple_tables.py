@@ -34,7 +34,7 @@ from benchbuilder.sources.columnar.columns import ColumnBatch, delimited_columns
 from benchbuilder.sources.columnar.duplicates import Drops, DuplicateFinder, UnitBatch, make_source_batch
 from benchbuilder.sources.columnar.id_names import NameCollector, NamesById
 from benchbuilder.sources.columnar.join import TripleJoiner, TypeNames, type_ids
-from benchbuilder.sources.formats.delimited import TableDialect, delimited_rows
+from benchbuilder.sources.formats.delimited import TABLES_VERSION, TableDialect, delimited_rows
 from benchbuilder.sources.formats.files import SourceFile, wrong_shape
 from benchbuilder.sources.formats.tables import Column, Encoding
 from benchbuilder.sources.unit_source import HEAD_ROWS, MIN_HEAD_ROWS, READING_REASONS
@@ -150,6 +150,10 @@ class TripleTables(Source):
         "no_term": "Head or tail has no term in the language.",
     }
     spec: TripleTablesSpec
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """The version of the reader of tables."""
+        return {"tables": TABLES_VERSION}
 
     def files(self) -> list[FileRef]:
         """The auxiliary files, then the relations."""

@@ -30,6 +30,7 @@ from benchbuilder.sources.columnar.columns import ColumnBatch, delimited_columns
 from benchbuilder.sources.columnar.duplicates import DuplicateFinder, UnitBatch, content_digests
 from benchbuilder.sources.formats.cleaning import CellSplitter, ColumnCleaner
 from benchbuilder.sources.formats.delimited import (
+    TABLES_VERSION,
     RowCells,
     TableDialect,
     delimited_names,
@@ -225,6 +226,10 @@ class RowSource(UnitSource[T]):
     """Reads files in the format that `format` or their suffix names."""
 
     default_format: ClassVar[TableFormat | None] = None
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """The version of the reader of tables."""
+        return {"tables": TABLES_VERSION}
 
     def _check_head(self, head: Sequence[RawRow], source_file: SourceFile) -> None:
         """DataError too if cells are in quotation marks, and the recipe does not say what these mean."""

@@ -68,7 +68,7 @@ class FindClaimsSpec(StepSpec):
     patterns: dict[str, ClaimPattern | None]
     """The patterns by a name of your choice; the first that fits counts. ``null`` removes an inherited one."""
     numbering: Regex = ""
-    """What stands before a sentence and is no part of it: the number of a recommendation."""
+    """The number of a recommendation, which begins a sentence and is no part of it."""
     rules: ClaimRules
 
 
@@ -80,7 +80,7 @@ class FindClaims(Map):
     """
 
     kind: ClassVar[str] = "find_claims"
-    version = 3
+    version = 4
     spec_class: ClassVar[type[StepSpec]] = FindClaimsSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Passage)}
     output: ClassVar[type[Row] | None] = _FACT
@@ -109,13 +109,23 @@ class FindClaims(Map):
             yield from ((f"1.{n}", f"{first}{_CELLS}{cell}", cell, first) for n, cell in enumerate(cells, 1))
             return
         rules = self.spec.rules
-        found = split_sentences(text, rules.stops, rules.soft_stops, rules.abbreviations)
-        sentences = [self._without_number(part) for sentence in found for part in _BEHIND_UNIT.split(sentence)]
+        found = (
+            sentence
+            for part in self._between_numbers(text)
+            for sentence in split_sentences(part, rules.stops, rules.soft_stops, rules.abbreviations)
+        )
+        sentences = (part for sentence in found for part in _BEHIND_UNIT.split(sentence))
         yield from ((str(number), sentence, sentence, "") for number, sentence in enumerate(sentences, 1))
 
-    def _without_number(self, sentence: str) -> str:
-        found = find_all(self.spec.numbering, sentence)[:1] if self.spec.numbering else []
-        return sentence[found[0].end :] if found and found[0].start == 0 else sentence
+    def _between_numbers(self, text: str) -> Iterator[str]:
+        """The text without the numbers of recommendations, cut there: one stands at its beginning, or behind a stop."""
+        begin = 0
+        for span in find_all(self.spec.numbering, text) if self.spec.numbering else ():
+            before = text[begin : span.start].rstrip()
+            if not before or before.endswith((*self.spec.rules.stops, *self.spec.rules.soft_stops, ";", ":")):
+                yield before
+                begin = span.end
+        yield text[begin:]
 
     def _outcome(
         self, row: Passage, accepted: list[Proposal], slot: str, sentence: str, quote: str, known: str

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from html_page import Page
@@ -232,6 +233,25 @@ def test_no_claim_that_was_told_stands_in_what_may_be_published(evaluated: Evalu
     sentences = (build / "evaluation/recipe.yaml").read_text("utf-8")
     assert all(words in sentences for words in OWN_WORDS)
     assert "{told}" in sentences
+
+
+@pytest.mark.full
+def test_a_release_of_what_was_asked_under_pressure_holds_no_claim(
+    evaluated: Evaluated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(evaluated.folder.parents[2])
+    words = ["evaluation=[en_claims,en_pressure]", "version=1.0.0", "release.private=0.2", f"release.dir={tmp_path}"]
+    said_by("release", *RECIPE, *words, "--despite", "a test")
+    pressed = evaluated.result.evaluation.store.rows(evaluated.result.report.manifests["pressed"])
+    claims = {row.payload.question.rpartition("\n")[0].strip() for row in pressed} - {""}
+    assert len(claims) > 100
+    found = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {".md", ".parquet", ".jsonl"} <= {path.suffix for path in found}
+    for path in found:
+        columns = pq.read_table(path).to_pydict() if path.suffix == ".parquet" else {}
+        text = repr(columns) if columns else path.read_bytes().decode("utf-8", "replace")
+        assert not any(words in text for words in OWN_WORDS), path
+        assert not any(claim in text for claim in claims), path
 
 
 @pytest.mark.full

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import sys
 import tempfile
 from pathlib import Path
 
+if platform.machine() in ("x86_64", "AMD64"):  # as tests/conftest.py, before numpy is imported
+    os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
 sys.path.insert(0, str(Path(__file__).parent))
 
 from cases import GROUPS, records

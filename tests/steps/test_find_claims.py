@@ -81,6 +81,40 @@ def test_an_entry_may_have_a_dash() -> None:
     assert claims_of("Dry bite – a bite in which no venom is injected") == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Carriers – who may be well – spread the disease to others in the household.",
+        "Every definition applies to adults – children are treated by their weight and age.",
+        "The dose is 5 mg – not the 10 mg that older leaflets name for adults.",
+        "Do not use the word allergy – an intolerance of milk is something else.",
+        "Some carriers spread the disease – a danger for others in the household.",
+    ],
+)
+def test_a_sentence_with_a_dash_is_no_entry(text: str) -> None:
+    assert not [row for row in claims_of(text, "Terms and definitions") if " means " in row.payload.text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1.5 L of fluid should be drunk within 3 hours.", "2.5 Gy per day should be given for 10 days.",
+        "1.5 T scanners should be used for 20 minutes.", "0.9 NaCl should be given for at least 30 minutes.",
+        "10.2 Million people should walk for at least 30 minutes.",
+        "1.5 A current should flow for at least 30 minutes.",
+    ],
+)  # fmt: skip
+def test_a_measure_is_no_number_of_a_recommendation(text: str) -> None:
+    assert not [row for row in claims_of(text) if not row.payload.text.startswith(text.split(maxsplit=1)[0])]
+
+
+def test_the_number_of_a_recommendation_begins_a_sentence() -> None:
+    text = "1.1 The fridge must be kept at 5 °C. 1.2 The freezer must be kept at -18 °C for the whole day."
+    assert [row.payload.text for row in claims_of(text)] == [
+        "The fridge must be kept at 5 °C.", "The freezer must be kept at -18 °C for the whole day."
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("number", ["3.1 ", "4.2.1. ", "R2.4: ", "Recommendation 5: "])
 def test_the_number_of_a_recommendation_is_no_part_of_it(number: str) -> None:
     [row] = claims_of(f"{number}Adults should walk for at least 30 minutes a day.")

@@ -26,6 +26,7 @@ from benchbuilder.annotation.sheets.sheets import (
     csv_bytes,
     escape_formula,
     fold_whitespace,
+    guide_lines,
     needed_columns,
     sheet_columns,
     sheet_grid,
@@ -212,7 +213,8 @@ class SheetsBackend(AnnotationBackend):
             make_folder(folder / FILLED_FOLDER)
         also_xlsx = is_xlsx_supported()
         names = ", ".join(name for name in sheets if name.endswith(".xlsx" if also_xlsx else ".csv"))
-        other = "or the .csv of the same name" if also_xlsx else f"for XLSX: {extra_advice('xlsx')}"
+        other = f"the .txt beside each says how; for XLSX: {extra_advice('xlsx')}"
+        other = "or the .csv of the same name" if also_xlsx else other
         warning = ""
         if changed:
             warning = f"{', '.join(changed)} changed since written: if filled in, move to {label}/{FILLED_FOLDER}"
@@ -226,7 +228,7 @@ class SheetsBackend(AnnotationBackend):
     def _sheet_files(
         self, tasks: Sequence[Task], subjects: Collection[Subject], person: str, seed: int
     ) -> dict[str, Callable[[], bytes]]:
-        """A person's sheet as CSV and, with the extra `xlsx`, as XLSX, by file name.
+        """A person's sheet as CSV and, with the extra `xlsx`, as XLSX, else with a guide as text, by file name.
 
         The name changes with the content.
         """
@@ -242,8 +244,11 @@ class SheetsBackend(AnnotationBackend):
 
         guide = "\n".join([*spec.labels.instructions, spec.labels.sheet, spec.labels.guide, _LAYOUT_VERSION]).encode()
         stem = f"{person}-{hashlib.blake2b(text + guide, digest_size=4).hexdigest()}"
-        books = {f"{stem}.xlsx": book} if is_xlsx_supported() else {}
-        return {**books, f"{stem}.csv": lambda: text}
+        if is_xlsx_supported():
+            return {f"{stem}.xlsx": book, f"{stem}.csv": lambda: text}
+        # the workbook has a sheet with the guide; beside a CSV file alone it needs a file of its own
+        lines = [f"{label}: {line}" if label else line for label, line in guide_lines(layout, spec, spec.labels)]
+        return {f"{stem}.csv": lambda: text, f"{stem}.txt": lambda: "\n".join([*lines, ""]).encode()}
 
 
 def _files_below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:

@@ -155,6 +155,19 @@ def needed_columns(layout: Sequence[AnnotationColumn], rows: Sequence[SheetRow])
     ]
 
 
+def guide_lines(layout: Sequence[AnnotationColumn], spec: AnnotationSpec, labels: SheetLabels) -> list[tuple[str, str]]:
+    """How to fill in a sheet, as names and texts: what holds for all of it, then each question that it asks in full."""
+    lines = [("", line) for line in labels.instructions]
+    lines += [("", "")] if lines else []
+    markers = {column.marker for column in layout}
+    for name, question in spec.questions_about().items():
+        if question_marker(name, question) in markers:
+            lines.append((question.label, question.text))
+            lines += [(str(value), meaning) for value, meaning in sorted(question.options.items())]
+            lines += [(f"{band.low:g} – {band.high:g}", band.text) for band in question.anchors()]
+    return lines
+
+
 def _field_markers(spec: AnnotationSpec) -> dict[str, str]:
     """The marker of each displayed field; the first one is the text."""
     return {name: f"f:{name}" if place else "text" for place, name in enumerate(spec.display_fields())}

@@ -23,7 +23,7 @@ from benchbuilder.annotation.sheets.sheets import (
     SheetLabels,
     SheetRow,
     escape_formula,
-    question_marker,
+    guide_lines,
     sheet_grid,
 )
 from benchbuilder.annotation.sheets.shown_cells import cell_value_text, number_format, shown_text
@@ -207,16 +207,8 @@ def _character_width(character: str) -> int:
 def _fill_guide(
     sheet: Worksheet, layout: Sequence[AnnotationColumn], spec: AnnotationSpec, labels: SheetLabels
 ) -> None:
-    lines: list[tuple[str, str]] = [("", line) for line in labels.instructions]
-    lines += [("", "")] if lines else []
-    markers = {column.marker for column in layout}
-    asked = spec.questions_about().items()
-    for question in (question for name, question in asked if question_marker(name, question) in markers):
-        lines.append((question.label, question.text))
-        lines += [(str(value), meaning) for value, meaning in sorted(question.options.items())]
-        lines += [(f"{band.low:g} – {band.high:g}", band.text) for band in question.anchors()]
     styles: dict[str, Cell] = {}
-    for number, (name, text) in enumerate(lines, start=1):
+    for number, (name, text) in enumerate(guide_lines(layout, spec, labels), start=1):
         _write_cell(sheet, number, 1, escape_formula(name), "claim", styles)
         _write_cell(sheet, number, 2, escape_formula(text), "paragraph", styles)
         sheet.row_dimensions[number].height = _LINE_POINTS * max(_line_count(name, 24), _line_count(text, 96)) + 3

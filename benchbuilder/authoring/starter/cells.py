@@ -86,13 +86,20 @@ def text_columns(cells: Cells) -> dict[str | int, Sequence[str]]:
     }
 
 
+def columns_before(cells: Cells, names: Sequence[str | int]) -> Cells:
+    """The columns before the first of `names`: a question that stands behind its answers may be another one."""
+    first = next((place for place, name in enumerate(cells) if name in names), len(cells))
+    return dict(list(cells.items())[:first])
+
+
 def only_column(
     names: Sequence[str | int], pattern: re.Pattern[str], what: str, asking: Cells | None = None
 ) -> str | int:
     """The only one of `names` that fits the pattern, or the only one at all; or the only one of `asking` that asks."""
     found = [name for name in names if pattern.search(str(name))] or list(names)
     if len(found) > 1 and asking is not None:
-        asks = [name for name in found if sum(map(_asks, asking[name])) > len(asking[name]) / 2]
+        near = [name for name in found if name in asking]
+        asks = [name for name in near if sum(map(_asks, asking[name])) > len(asking[name]) / 2]
         found = asks if len(asks) == 1 else found
     if len(found) != 1:
         raise UnclearLayoutError(f"{what}: {' or '.join(map(str, found)) or 'no column fits'}")

@@ -16,6 +16,7 @@ from benchbuilder.authoring.starter.cells import (
     WRONG,
     Cells,
     Layout,
+    columns_before,
     is_full,
     only_column,
     text_columns,
@@ -141,7 +142,7 @@ def _question(cells: Cells, used: Sequence[Any], key: str | int) -> str | int:
     places = [name for name in used if isinstance(name, int)]
     if places and all(isinstance(name, int) for name in left):  # without names: before the options
         left = [name for name in left if isinstance(name, int) and name < min(places)] or left
-    return only_column(left, QUESTION, "the question", cells)
+    return only_column(left, QUESTION, "the question", columns_before(cells, used))
 
 
 def _root(name: Any) -> str:

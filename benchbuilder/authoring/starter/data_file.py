@@ -242,7 +242,7 @@ def _read_part(path: Path, name: str, told: Mapping[str, list[str]], reading: Re
         layout = Layout({**layout.columns, "context": shown}, layout.settings)
     columns = [*_used(layout), *([] if evidence is None else [evidence])]
     texts = [text for column in columns for text in _texts(cells.get(column, ()))]
-    notes = [*([] if converted is None else [converted.note]), *_left_out(found)]
+    notes = [*([] if converted is None else [converted.note]), *_left_out(found, kind)]
     if "labels" in layout.settings:
         notes.append(_counted_labels(layout, cells))
     used = {str(column) for column in (*_used(layout), shown, evidence)}
@@ -261,14 +261,14 @@ def _read_part(path: Path, name: str, told: Mapping[str, list[str]], reading: Re
     return DataFile(path, name, kind, suffix, data, layout, texts, evidence, notes, roles)
 
 
-def _left_out(found: FileSample) -> Iterator[str]:
+def _left_out(found: FileSample, kind: str) -> Iterator[str]:
     """Which rows of a table are no records."""
     if (header := found.settings.get("header", True)) > 1:
         yield f"the columns are named on line {header}; left out: what stands above"
     if blank := found.blank_lines():
         lines = f"line{'s' * (len(blank) > 1)} {_some(blank)}"
         yield f"{count_phrase(len(blank), 'blank row')}, which a build drops: {lines}"
-    if found.headings:
+    if found.headings and kind != "corpus":  # a text needs no other cell
         shown = shorten(found.headings[0], _LONGEST_SHOWN, placeholder=" …")
         yield f"{count_phrase(len(found.headings), 'row')} of one cell, which a build drops: “{shown}”"
 

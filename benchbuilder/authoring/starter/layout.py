@@ -20,6 +20,7 @@ from benchbuilder.authoring.starter.cells import (
     WRONG,
     Cells,
     Layout,
+    columns_before,
     columns_of,
     is_full,
     label_of,
@@ -43,10 +44,14 @@ _CLAIM = re.compile(
 _PREMISE = re.compile(r"(?i)^(premise|sentence1)$")
 _NOT_GOLD = re.compile(r"(?i)pred|label\d+$|annotator|reasoning|_id$|^id$|votes|entropy|score")
 _ENDS = (
-    (r"head|subject|x_name|h|s", r"relation|predicate|display_relation|metaedge|rel|r|p", r"tail|object|y_name|t|o"),
+    (
+        r"head|subject|x_name|h|s",
+        r"relation|predicate|attr(?:ibute)?|property|display_relation|metaedge|rel|r|p",
+        r"tail|object|y_name|t|o",
+    ),
     (
         r"\u5934\u5b9e\u4f53|\u5b9e\u4f531|\u4e3b\u4f53|sujeto|sujet",
-        r"\u5173\u7cfb|\u8c13\u8bcd|relaci\u00f3n|relation|pr\u00e9dicat",
+        r"\u5173\u7cfb|\u8c13\u8bcd|\u5c5e\u6027|relaci\u00f3n|relation|pr\u00e9dicat",
         r"\u5c3e\u5b9e\u4f53|\u5b9e\u4f532|\u5ba2\u4f53|objeto|objet",
     ),
     (r"source", r"relation|metaedge|rel|edge", r"target"),
@@ -98,7 +103,8 @@ def _answers(cells: Cells) -> Layout:
         and all(map(_is_text_or_list, values)) and len({str(value) for value in values}) > len(values) / 2
         and (isinstance(name, int) or not re.search(r"(start|label|type)$", name))
     ]  # fmt: skip
-    question = only_column([name for name in texts if name not in (*right, *wrong)], QUESTION, "the question", texts)
+    left = [name for name in texts if name not in (*right, *wrong)]
+    question = only_column(left, QUESTION, "the question", columns_before(cells, (*right, *wrong)))
     inner = [name for name in right if str(name).endswith((".text", ".span"))]
     best = [name for name in right if re.search(r"(?i)best", str(name))]
     answers: Any = [*best, *(name for name in right if name not in best)] if best and len(right) > 1 else None
@@ -167,9 +173,13 @@ def _labelled_claims(cells: Cells, told: Mapping[str, str]) -> Layout:
     ]
     premise = [name for name in texts if _PREMISE.search(str(name))]
     texts = [name for name in texts if name not in premise]
-    texts = [name for name in texts if _holds_sentences(cells[name])] or texts
+    pattern = QUESTION if is_asked else _CLAIM
+    if (
+        sum(bool(pattern.search(str(name))) for name in texts) != 1
+    ):  # a short claim is none of these, if it is called so
+        texts = [name for name in texts if not _holds_names(cells[name])] or texts
     try:
-        text = only_column(texts, QUESTION if is_asked else _CLAIM, "the claim")
+        text = only_column(texts, pattern, "the claim")
     except UnclearLayoutError as question:
         told_so = shlex.quote(f"claim={texts[0] if texts else 'COL'},label={label}")
         raise UnclearLayoutError(str(question), hint=f"if these are claims, for instance --columns {told_so}") from None
@@ -183,10 +193,10 @@ def _labelled_claims(cells: Cells, told: Mapping[str, str]) -> Layout:
     return Layout(columns, {**settings, **({"about": "text"} if premise else {})})
 
 
-def _holds_sentences(values: Sequence[Any]) -> bool:
-    """Whether most values are of several words, or of a script that has none: no dates, names or addresses."""
+def _holds_names(values: Sequence[Any]) -> bool:
+    """Whether most values are of one or two words, or as short where words have no blanks: names, dates, addresses."""
     texts = [str(value) for value in values if value]
-    return sum(len(text.split()) > 3 or (len(text) > 7 and not text.isascii()) for text in texts) > len(texts) / 2
+    return sum(len(text.split()) < 3 and (text.isascii() or len(text) < 5) for text in texts) > len(texts) / 2
 
 
 def _is_label(counts: Counter[str], means: Mapping[str, str], told: Mapping[str, str]) -> bool:
@@ -257,8 +267,6 @@ def _triples(cells: Cells) -> Layout:
 def _triple_by_shape(cells: Cells) -> tuple[Any, Any, Any]:
     """Of three columns beside those of notes, that with few values is the relation; the others are head and tail."""
     names = list(cells) if len(cells) == 3 else [name for name in cells if not _is_note(name, cells)]
-    full = [name for name in names if is_full(cells[name], _NEARLY_FULL)]
-    names = full if len(names) > len(full) == 3 else names  # what a triple may lack is none of its three
     sizes = {name: len(set(map(str, cells[name]))) for name in names}
     by_values = sorted(names, key=lambda name: sizes[name])
     if len(names) != 3 or 2 * sizes[by_values[0]] > sizes[by_values[1]]:
@@ -298,10 +306,11 @@ def _likely_triple(cells: Cells) -> str:
 def _is_verdict(values: Sequence[Any]) -> bool:
     """Whether most values are labels, numbers or single letters, as no relation is called."""
     words = [str(value or "").strip().casefold() for value in values]
-    return sum(word in label_words() or len(word) < 2 or word.isdecimal() for word in words) > len(words) / 2
+    marks = sum(word in label_words() or len(word) < 1 + word.isascii() or word.isdecimal() for word in words)
+    return marks > len(words) / 2
 
 
-_LONGEST_NAME, _NEARLY_FULL = 60, 0.95
+_LONGEST_NAME = 60
 
 
 def _passages(cells: Cells) -> Layout:

@@ -20,6 +20,7 @@ from benchbuilder.sources import (
     TABLE_SUFFIXES,
     RawRow,
     TableDialect,
+    column_name,
     delimited_cells,
     delimited_rows,
     is_json_lines,
@@ -279,8 +280,8 @@ def _with_header(rows: Sequence[Sequence[str]], line: int, settings: Mapping[str
     settings = {**settings, "header": line} if line > 1 else settings
     if not rows:
         raise UnclearLayoutError("the file holds no rows")
-    first = [cell.strip() for cell in rows[0]]
-    body = [row for row in rows[1:] if [cell.strip() for cell in row] != first]  # joined files repeat their header
+    first = list(map(column_name, rows[0]))
+    body = [row for row in rows[1:] if list(map(column_name, row)) != first]  # joined files repeat their header
     headings = [max(row, key=len) for row in body if sum(map(bool, row)) == 1]
     wide = [row for row in body if sum(map(bool, row)) > 2]
     if headings and _LEAST_WIDE * len(body) <= len(wide):

@@ -289,7 +289,7 @@ def _keeps_by_wrong(annotation: Mapping[str, Any]) -> bool:
     questions: Mapping[str, Any] = annotation.get("questions") or {}
     kept: Mapping[str, Any] = annotation.get("keep") or {}
     return any(
-        kept.get(name) and (name == "wrong_is_wrong" or (question or {}).get("field") == "wrong")
+        name in kept and (name == "wrong_is_wrong" or (question or {}).get("field") == "wrong")
         for name, question in questions.items()
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal
@@ -64,7 +65,7 @@ def licence_terms(declared: str) -> LicenceTerms:
     key = declared.strip().lower().replace(" ", "-")
     if key == "not-stated":  # what `new` writes until somebody says it
         return LicenceTerms("")
-    found = _KNOWN.get(_OTHER_NAMES.get(key, key))
+    found = _KNOWN.get(_OTHER_NAMES.get(key, key)) or _other_version(key)
     if found is None:
         return LicenceTerms(declared.strip())
     name, (change, commercial, name_source, same_licence) = found
@@ -74,11 +75,26 @@ def licence_terms(declared: str) -> LicenceTerms:
 def likely_licence(terms: LicenceTerms) -> str:
     """The known identifier that an unknown one resembles; empty if it resembles none.
 
-    >>> likely_licence(licence_terms("CC-BY-40")), likely_licence(licence_terms("Licence of the Hospital Trust 1.2"))
+    Its numbers are those of the declared one: another version is another licence.
+
+    >>> likely_licence(licence_terms("CC-BY-40")), likely_licence(licence_terms("OGL-UK-2.0"))
     ('CC-BY-4.0', '')
     """
-    close = [] if terms.is_known else get_close_matches(terms.declared.lower().replace(" ", "-"), _KNOWN, 1, _CLOSE)
-    return _KNOWN[close[0]][0] if close else ""
+    declared = terms.declared.lower().replace(" ", "-")
+    close = [] if terms.is_known else get_close_matches(declared, _KNOWN, 1, _CLOSE)
+    return _KNOWN[close[0]][0] if close and _digits(close[0]) == _digits(declared) else ""
+
+
+def _digits(name: str) -> str:
+    return "".join(filter(str.isdigit, name))
+
+
+def _other_version(key: str) -> tuple[str, _Terms] | None:
+    """A version of a Creative Commons licence that is not listed, or one for a country, with terms of the same kind."""
+    found = _CREATIVE_COMMONS.fullmatch(key)
+    known = _KNOWN.get(f"{found['kind']}-4.0") if found is not None else None
+    return None if known is None else (key.upper(), known[1])
 
 
 _CLOSE = 0.85
+_CREATIVE_COMMONS = re.compile(r"(?P<kind>cc-by(?:-nc)?(?:-sa|-nd)?)-(?:1\.0|2\.0|2\.1|2\.5|3\.0|4\.0)(?:-[a-z]{2,3})?")

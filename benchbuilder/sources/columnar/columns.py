@@ -150,11 +150,11 @@ def slice_columns(batch: ColumnBatch, start: int, stop: int) -> ColumnBatch:
 
 
 def _block_columns(block: Block, codec: str, dialect: TableDialect, layout: ColumnLayout) -> Iterator[ColumnBatch]:
-    header, parts = dialect.delimiter.join(layout.header), None
+    parts = None
     with suppress(UnicodeError):
         text = block.data.decode(codec)
-        again = text.count(f"\n{header}") + (block.first > 1 and text.startswith(header))
-        if not header or again <= (block.first == 1 < dialect.first):  # else a row may repeat it
+        again = _header_count(text, dialect.delimiter, layout, from_start=block.first > 1)
+        if again <= (block.first == 1 < dialect.first):  # else a row may repeat the header
             parts = text.encode(), dialect.delimiter.encode()
     if parts is None:
         lines = decode_lines(io.BytesIO(block.data), dialect.encoding, block.first)
@@ -163,6 +163,17 @@ def _block_columns(block: Block, codec: str, dialect: TableDialect, layout: Colu
         return
     data, delimiter = parts
     yield _split_block(data, block.first, delimiter, layout)
+
+
+def _header_count(text: str, delimiter: str, layout: ColumnLayout, *, from_start: bool) -> int:
+    """How many lines may be the header: they begin with the name of its first column, blanks aside."""
+    if not layout.header:
+        return 0
+    names = [f"{before}{layout.header[0]}{after}{delimiter}" for before in _BEFORE_NAME for after in ("", " ")]
+    return sum(text.count(f"\n{name}") + (from_start and text.startswith(name)) for name in names)
+
+
+_BEFORE_NAME = ("", " ", "\ufeff", "\ufeff ")
 
 
 def _split_block(data: bytes, first: int, delimiter: bytes, layout: ColumnLayout) -> ColumnBatch:

@@ -58,7 +58,7 @@ class ColumnLayout:
 
     def is_header(self, cells: Sequence[str]) -> bool:
         """Whether a row is the header once more."""
-        return [cell.strip() for cell in cells if cell] == [cell for cell in self.header if cell]
+        return [column_name(cell) for cell in cells if cell] == [cell for cell in self.header if cell]
 
     def width_problem(self, count: int) -> str:
         """The problem of a row of `count` columns, or ""."""
@@ -66,6 +66,15 @@ class ColumnLayout:
             return ""
         expected = str(self.width) if self.width is not None else f"at least {self.min_width}"
         return f"{count} columns, expected {expected}"
+
+
+TABLES_VERSION = "2"
+"""Changes whenever the same table would be read into other rows."""
+
+
+def column_name(cell: str) -> str:
+    """A cell of a header without blanks around it, and without the mark of UTF-8, which joined files repeat."""
+    return cell.strip().removeprefix("\ufeff").strip()
 
 
 def delimited_rows(path: Path, name: str, dialect: TableDialect, columns: Sequence[Column]) -> Iterator[RawRow]:
@@ -112,7 +121,7 @@ def select_columns(rows: Iterable[RowCells], layout: ColumnLayout) -> Iterator[R
             yield RawRow(row.line, (), row.reason, row.detail)
         elif wrong := layout.width_problem(len(row.cells)):
             yield RawRow(row.line, (), "malformed", wrong)
-        elif layout.header and row.cells[0].strip() == layout.header[0] and layout.is_header(row.cells):
+        elif layout.header and column_name(row.cells[0]) == layout.header[0] and layout.is_header(row.cells):
             yield RawRow(row.line, (), "malformed", "it repeats the names of the columns")
         elif row.unclear and (why := next((row.unclear[place] for place in layout.places if place in row.unclear), "")):
             yield RawRow(row.line, (), "malformed", f"a cell holds {why}")
@@ -126,7 +135,7 @@ def _header(name: str, dialect: TableDialect, first: RowCells | None, path: Path
         if first.reason == "undecodable" and path is not None:
             advice = encoding_advice(path, f"{dialect.key.rpartition('.')[0]}.encoding")
         raise wrong_shape(dialect.key, name, expected="a header", found=first.detail, next=advice)
-    return [cell.strip() for cell in first.cells] if first is not None else []
+    return [column_name(cell) for cell in first.cells] if first is not None else []
 
 
 def _column_places(name: str, dialect: TableDialect, columns: Sequence[Column], header: list[str] | None) -> list[int]:

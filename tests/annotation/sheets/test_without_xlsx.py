@@ -23,8 +23,12 @@ def test_annotators_get_csv_and_their_votes_count(tmp_path):
     waiting = world.waiting()
     written = sorted(file.name for file in (tmp_path / "annotation" / "to_fill").iterdir())
     sheets = [name for name in written if not name.startswith(".")]
-    assert [name[0] + name[-4:] for name in sheets] == ["a.csv", "b.csv"]
-    assert waiting.next.startswith(f"fill in {', '.join(sheets)} (for XLSX: pip install 'benchbuilder[xlsx]'), put")
+    assert [name[0] + name[-4:] for name in sheets] == ["a.csv", "a.txt", "b.csv", "b.txt"]
+    how = "the .txt beside each says how; for XLSX: pip install 'benchbuilder[xlsx]'"
+    assert waiting.next.startswith(f"fill in {sheets[0]}, {sheets[2]} ({how}), put")
+    guide = (tmp_path / "annotation" / "to_fill" / sheets[1]).read_text("utf-8")
+    for question in world.spec.questions.values():
+        assert f"{question.label}: {question.text}" in guide
     world.votes(lambda person, row, paragraph, question: 1)
     items, _, _ = world.run()
     assert len(items) == 5

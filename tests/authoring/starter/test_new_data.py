@@ -306,6 +306,44 @@ def test_a_repeated_header_and_a_column_that_is_half_empty_hide_no_kind(here: Pa
     assert file.kind == "triples"
 
 
+def test_a_claim_may_be_short_beside_what_explains_it(here: Path) -> None:
+    rows = [
+        f"Bats no. {n} fly,{'true' if n % 2 else 'false'},Many people have seen bat {n} in the dark" for n in range(12)
+    ]
+    [file] = read_data_files([write(here, "myths.csv", "\n".join(["claim,label,explanation", *rows]) + "\n")], None)
+    assert dict(file.layout.columns) == {"text": "claim", "label": "label"}
+    with pytest.raises(RecipeError, match="the claim: myth or explanation"):
+        read_data_files([write(here, "other.csv", "\n".join(["myth,label,explanation", *rows]) + "\n")], None)
+
+
+def test_an_end_with_gaps_is_not_replaced_by_a_note(here: Path) -> None:
+    rows = [f"land {n // 2},{('capital', 'currency')[n % 2]},{f'x{n}' if n % 9 else ''},atlas {n}" for n in range(24)]
+    with pytest.raises(RecipeError, match="head, relation and tail among country, prop, is, found in"):
+        read_data_files([write(here, "gap.csv", "\n".join(["country,prop,is,found in", *rows]) + "\n")], None)
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        ("item,A,B,C,key,followup", "The capital of {n} is,a{n},b{n},c{n},B,Why is the seat of {n} there?"),
+        (
+            "prompt,correct_answer,wrong_answer,reflection",
+            "Name the capital of {n}.,a{n},b{n},Did you know that of {n}?",
+        ),
+    ],
+)
+def test_a_question_behind_the_answers_may_be_another_one(header: str, row: str, here: Path) -> None:
+    text = "\n".join([header, *(row.format(n=n) for n in range(12))]) + "\n"
+    with pytest.raises(RecipeError, match=r"the question: (item or followup|prompt or reflection)"):
+        read_data_files([write(here, "side.csv", text)], None)
+
+
+def test_relations_of_one_sign_are_no_marks(here: Path) -> None:
+    rows = [f"甲{n},{'科属'[n % 2]},丙{n}" for n in range(24)]
+    [file] = read_data_files([write(here, "kg.csv", "\n".join(["甲,乙,丙", *rows]) + "\n")], None)
+    assert dict(file.layout.columns) == {"head": "甲", "relation": "乙", "tail": "丙"}
+
+
 def test_a_comment_before_lines_of_json_is_no_table(here: Path) -> None:
     lines = table([row[:2] for row in CLAIMS] * 4, "assertion", "finding")
     [file] = read_data_files([write(here, "claims.jsonl", f"# of 12 May\n{lines}")], None)

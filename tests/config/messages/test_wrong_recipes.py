@@ -226,6 +226,8 @@ case("sampling_below_a_model", words="model=remote model.temperature=0.3")
 case("sampling_of_a_model", words="model=remote model.name=x model.sampling.max_new_tokens=16")
 case("sampling_alone", words="temperature=0")
 case("key_of_another_place", words="top_k=2")
+case("how_many_items", words="items=20")
+case("how_many_under_another_name", words="max_items=20")
 case("part_taken_out", words="~retriever")
 case("sampling_typo_below_a_model", words="model=remote model.name=x model.tempreature=0.3")
 
