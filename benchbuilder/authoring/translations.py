@@ -8,15 +8,17 @@ from typing import Any
 
 from benchbuilder.authoring.dry_run.run import rows_before
 from benchbuilder.config import FileRef, LoadedRecipe
-from benchbuilder.core import Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError, Row
 from benchbuilder.pipeline import Plan, Store, Watcher
 from benchbuilder.steps import (
     CheckedTranslations,
     TranslatedPart,
     TranslateSpec,
+    drafted_parts,
     payload_parts,
     read_translations,
     render_translations,
+    with_drafts,
 )
 
 
@@ -37,27 +39,37 @@ def translate_step(loaded: LoadedRecipe) -> tuple[str, TranslateSpec]:
     )
 
 
-def check_table(loaded: LoadedRecipe, path: Path | None = None) -> CheckedTranslations:
-    """The table at `path`, or that of the recipe, checked as the recipe's step checks it."""
+def check_table(
+    loaded: LoadedRecipe, path: Path | None = None, lines: Sequence[TranslatedPart] = ()
+) -> CheckedTranslations:
+    """The table at `path`, or that of the recipe, checked as the recipe's step checks it.
+
+    `lines` are those of facts that the table does not translate.
+    """
     _, spec = translate_step(loaded)
     if path is not None:
         spec = spec.model_copy(update={"translations": FileRef(path=str(path), resolved_path=str(path))})
     files = [None if ref is None else ref.file for ref in (spec.translations, spec.glossary)]
     languages = (spec.original or "", loaded.recipe.language)
-    return CheckedTranslations.read(files[0], spec.checks, languages, files[1])
+    drafts: dict[str, dict[str, TranslatedPart]] = {}
+    for line in lines:
+        drafts.setdefault(line.id, {})[line.part] = line
+    return CheckedTranslations.read(files[0], spec.checks, languages, files[1], drafts)
 
 
 def lines_to_translate(
     loaded: LoadedRecipe, plan: Plan, store: Store, watcher: Watcher, path: Path
 ) -> tuple[list[TranslatedPart], int]:
-    """A line for each part of each fact, with what the table at `path` has of it, and the number of facts.
+    """A line for each part of each fact, with what the table at `path` or a draft has of it, and the number of facts.
 
-    Lines of the table that no fact has any more come last, so that nothing is lost.
+    Drafts are those of the last build. Lines of the table that no fact has any more come last, so that nothing is lost.
     """
     name, _ = translate_step(loaded)
-    known = read_translations(path) if path.exists() else {}
+    rows = rows_before(plan, store, name, watcher)
+    drafts = drafted_parts(rows, *(_finished_rows(plan, store, name, port) for port in ("drafts", "back")))
+    known = with_drafts(read_translations(path) if path.exists() else {}, drafts)
     lines, taken, count = list[TranslatedPart](), set[tuple[str, str]](), 0
-    for row in rows_before(plan, store, name, watcher):
+    for row in rows:
         fact: Any = row
         count += 1
         for part, text in payload_parts(fact.payload).items():
@@ -69,6 +81,12 @@ def lines_to_translate(
                 lines.append(TranslatedPart(0, row.id, part, text, ""))
     left = [line for parts in known.values() for line in parts.values() if (line.id, line.part) not in taken]
     return [*lines, *(line for line in left if line.translation)], count
+
+
+def _finished_rows(plan: Plan, store: Store, step: str, port: str) -> list[Row]:
+    """The rows at a port that the last build has made; none if it has not, or there is no such port."""
+    manifests = [store.latest(name) for name in plan.nodes[step].inputs.get(port, ())]
+    return [row for manifest in manifests if manifest is not None for row in store.rows(manifest)]
 
 
 def render_table(lines: Sequence[TranslatedPart], checked: CheckedTranslations) -> str:

@@ -33,7 +33,7 @@ def _write(named: str | None, args: argparse.Namespace, console: Console) -> int
     path = Path(named)
     with progress_watcher(console) as watcher:
         lines, facts = lines_to_translate(session.loaded, session.plan, session.store, watcher, path)
-    checked = check_table(session.loaded, path if path.exists() else None)
+    checked = check_table(session.loaded, path if path.exists() else None, lines)
     write_atomically(path, render_table(lines, checked).encode())
     open_lines = sum(not line.translation for line in lines)
     print_line(
@@ -42,7 +42,8 @@ def _write(named: str | None, args: argparse.Namespace, console: Console) -> int
         f"{count_phrase(len(lines), 'line')}, {open_lines} to translate",
     )
     words = " ".join(session.loaded.overrides)
-    print_line(console, f"next: fill the column translation, then benchbuild translations check {words} file={named}")
+    task = "fill the column translation" if open_lines else "let a speaker read the column translation"
+    print_line(console, f"next: {task}, then benchbuild translations check {words} file={named}")
     return 0
 
 

@@ -103,6 +103,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "ask_verify": "benchbuilder.steps.ask_verify:AskVerify",
         "ask_pass": "benchbuilder.steps.ask_pass:AskPass",
         "translate": "benchbuilder.steps.translate:Translate",
+        "draft_translation": "benchbuilder.steps.draft_translation:DraftTranslation",
         "normalise_term": "benchbuilder.steps.terms:NormaliseTerm",
         "merge_terms": "benchbuilder.steps.terms:MergeTerms",
         "choose_forms": "benchbuilder.steps.choose_forms:ChooseForms",

@@ -51,7 +51,9 @@ from .translate import TranslateSpec as TranslateSpec
 from .translation.checks import Fault as Fault
 from .translation.checks import flagged_counts as flagged_counts
 from .translation.facts import CheckedTranslations as CheckedTranslations
+from .translation.facts import with_drafts as with_drafts
 from .translation.file import TranslatedPart as TranslatedPart
+from .translation.file import drafted_parts as drafted_parts
 from .translation.file import payload_parts as payload_parts
 from .translation.file import read_translations as read_translations
 from .translation.file import render_translations as render_translations

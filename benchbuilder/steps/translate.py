@@ -31,7 +31,9 @@ from benchbuilder.core import (
 )
 from benchbuilder.models import Conversation, Model
 from benchbuilder.steps.base import Port
+from benchbuilder.steps.draft_translation import BY_MODEL
 from benchbuilder.steps.translation.facts import FACT_REASONS, CheckedTranslations
+from benchbuilder.steps.translation.file import drafted_parts
 from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 
 _FACT = Fact[Term]
@@ -41,7 +43,8 @@ class TranslateSpec(WriterSpec):
     """How words and facts of other languages are translated.
 
     The rule for words is a dictionary; a model translates the other words. The rule for all other facts is a table in
-    which people translate, checked against the originals; without a line in it a fact is dropped.
+    which people translate, checked against the originals, and the drafts of a model for facts that it does not
+    translate (kind `draft_translation`); a fact that neither translates is dropped.
 
     A dictionary is a TSV in UTF-8 without header: a word, then its translations, each in its own column. A word may be
     on several lines; a line that begins with ``#`` is a comment.
@@ -79,7 +82,12 @@ class Translate(Writer):
 
     kind: ClassVar[str] = "translate"
     spec_class: ClassVar[type[StepSpec]] = TranslateSpec
-    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact)}
+    ports: ClassVar[Mapping[str, Port]] = {
+        "each": Port(Fact),
+        "facts": Port(Fact, mode="lookup", optional=True),
+        "drafts": Port(Fact, mode="lookup", optional=True),
+        "back": Port(Fact, mode="lookup", optional=True),
+    }
     slots: ClassVar[tuple[str, ...] | Literal["many"]] = "many"
     translates: ClassVar[bool] = True
     prompt_variables: ClassVar[Mapping[str, str]] = {
@@ -114,27 +122,34 @@ class Translate(Writer):
             issues.append(SpecIssue("original", "the language of the facts is not named", "null", ("en",)))
         if spec.dictionary is not None:
             issues.append(SpecIssue("dictionary", "it is about words, and these are facts", spec.dictionary.path, ()))
+        wired = [name for name in ("facts", "drafts", "back") if name in rows]
+        if wired not in ([], ["facts", "drafts"], ["facts", "drafts", "back"]):
+            message = "drafts of a model need their originals beside them, and translations back their drafts"
+            issues.append(SpecIssue("from", message, ", ".join(wired), ("facts, drafts", "facts, drafts, back")))
         return issues
 
     def remarks(self) -> list[SpecIssue]:
         """That facts have no table of translations."""
-        if self.spec.original is None or self.spec.translations is not None:
+        if self.spec.original is None or self.spec.translations is not None or "drafts" in self.spec.from_:
             return []
         ways = ("benchbuild translations write recipe=NAME file=TABLE.tsv, then paths.translations=TABLE.tsv",)
         return [SpecIssue("translations", "no table translates the facts, so that every one is dropped", "null", ways)]
 
-    def read_facts(self) -> CheckedTranslations:
-        """The table of translated facts, checked."""
+    def _read_facts(self, lookups: Mapping[str, Table[Any]]) -> CheckedTranslations:
+        """The translated facts, those of the table and those of a model, checked."""
         spec = self.spec
+        drafts = drafted_parts(*(lookups.get(name, ()) for name in ("facts", "drafts", "back")))
         files = [None if ref is None else ref.file for ref in (spec.translations, spec.glossary)]
-        return CheckedTranslations.read(files[0], spec.checks, (spec.original or "", self.context.language), files[1])
+        return CheckedTranslations.read(
+            files[0], spec.checks, (spec.original or "", self.context.language), files[1], drafts
+        )
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Read the dictionary and the prompts."""
         super().open(lookups)
         ref = self.spec.dictionary
         self._dictionary = {} if ref is None else read_dictionary(ref.file)
-        self._facts = None if self.spec.original is None else self.read_facts()
+        self._facts = None if self.spec.original is None else self._read_facts(lookups)
         self._label: str = "" if self.model_spec is None else _model_name(self.model_spec)
 
     def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:
@@ -171,7 +186,8 @@ class Translate(Writer):
             return translated
         payload, authors = translated
         original = row.original or "\t".join(row.payload.flat_cells().values())
-        made = self.produced_by("+".join(("people", *authors)))
+        by_people = [] if authors and all(author.startswith(BY_MODEL) for author in authors) else ["people"]
+        made = self.produced_by("+".join((*by_people, *authors)))
         fields = {"payload": payload, "original": original, "language": self.context.language}
         return Kept(type(row).child(row, produced_by=made, **fields))
 

@@ -187,16 +187,16 @@ class Writer(ModelMap):
         values = self.prompt_values(row, parents)
         first = self.messages(values)
         messages, fault, answer = first, ReplyFault("needs_model"), ""
-        schema = self._schema.model_json_schema() if spec.reply == "json" else None
+        schema = self.reply_schema(row)
         produced_by = self.produced_by(f"model/{spec.prompt.path}" if spec.prompt is not None else "model")
         sent: set[tuple[Message, ...]] = set()
         for sample in range(spec.repair_rounds + 1):
             sent.add(messages)
             expected = self.expected_reply(row, parents)
-            if schema is not None:
+            if spec.reply == "json":
                 expected = json.dumps({self.reply_field: expected}, ensure_ascii=False)
             reply = yield Request(messages, spec.sampling.explicit_settings(), schema, sample, expected)
-            result: str | Row | ReplyFault = self._reply_text(reply)
+            result: str | Row | ReplyFault = self.reply_text(reply)
             answer = strip_reasoning(reply.text) or ""
             if isinstance(result, str):
                 result = self.judge(row, parents, result, produced_by)
@@ -229,14 +229,17 @@ class Writer(ModelMap):
         values = {**values, "fault": fault.reason, "detail": fault.detail, "reply": reply_text}
         return (*first, Message("assistant", reply_text), Message("user", self._render_prompt(self._repair, values)))
 
-    def _reply_text(self, reply: Reply) -> str | ReplyFault:
-        """The text of a reply, or why it has none."""
-        if reply.outcome in _REASON_OF_REPLY_OUTCOME:
-            return ReplyFault(_REASON_OF_REPLY_OUTCOME[reply.outcome])
+    def reply_schema(self, row: Any) -> dict[str, Any] | None:  # noqa: ARG002
+        """The JSON schema of a reply about `row`; ``None`` if it is plain text."""
         spec: WriterSpec = self.spec
-        text = strip_reasoning(reply.text)
-        if text is None:
-            return ReplyFault("reply_unfinished")
+        return self._schema.model_json_schema() if spec.reply == "json" else None
+
+    def reply_text(self, reply: Reply) -> str | ReplyFault:
+        """The text of a reply, or why it has none."""
+        text = said_text(reply)
+        if isinstance(text, ReplyFault):
+            return text
+        spec: WriterSpec = self.spec
         if spec.reply == "json":
             try:
                 text = str(getattr(self._schema.model_validate_json(first_json_object(text)), self.reply_field))
@@ -248,6 +251,14 @@ class Writer(ModelMap):
         if has_markup(text):
             return ReplyFault("reply_markup")
         return text or ReplyFault("reply_empty")
+
+
+def said_text(reply: Reply) -> str | ReplyFault:
+    """What a reply says after its reasoning, or why it says nothing."""
+    if reply.outcome in _REASON_OF_REPLY_OUTCOME:
+        return ReplyFault(_REASON_OF_REPLY_OUTCOME[reply.outcome])
+    text = strip_reasoning(reply.text)
+    return ReplyFault("reply_unfinished") if text is None else text
 
 
 def first_json_object(text: str) -> str:

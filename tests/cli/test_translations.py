@@ -6,8 +6,10 @@ import csv
 from pathlib import Path
 
 import pytest
+import translating_service
 
 from benchbuilder.cli.dispatch import main
+from benchbuilder.testing import fake_openai_server
 
 pytestmark = pytest.mark.push
 
@@ -73,3 +75,32 @@ def test_faults_are_named_with_their_lines_and_end_with_1(tmp_path, capsys):
 def test_what_is_missing_is_said(words, message, capsys):
     assert main(["translations", *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_model_drafts_what_people_then_correct(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    by_model = ["recipe=medicine_parallel", "variant=es_by_model", "model=openai", "model.name=drafter"]
+    table = tmp_path / "drafted.tsv"
+    with fake_openai_server({"plugin": translating_service.__file__}) as server:
+        words = [*by_model, "model.prices=null", f"model.base_url={server.base_url}"]
+        assert main(words) == 0
+        asked = server.log()
+        assert len(asked) == 2 * 46
+        assert main(words) == 0
+        assert main(["translations", "write", *words, f"file={table}"]) == 0
+        assert len(server.log()) == len(asked)
+        assert "46 facts" in capsys.readouterr().out
+        lines = cells(table)
+        assert {line["author"] for line in lines} == {"model:drafter"}
+        assert all(line["back"] for line in lines)
+        [wrong] = [line for line in lines if "45 horas" in line["translation"]]
+        assert "new 45" in wrong["fault"]
+        assert main(["translations", "check", *by_model, f"file={table}"]) == 1
+        assert "46 facts: 23 pass, 23 wait" in capsys.readouterr().out
+        table.write_text(table.read_text("utf-8").replace("45 horas", "4,5 horas"), "utf-8")
+        own = ["recipe=medicine_parallel", "variant=es", f"paths.translations={table}", "run.dir=builds/own"]
+        assert main(own) == 0
+        assert "translate no_translation" not in capsys.readouterr().out
+        assert main(["translations", "check", *own]) == 1
+        assert "46 facts: 24 pass, 22 wait" in capsys.readouterr().out
+        assert len(server.log()) == len(asked)

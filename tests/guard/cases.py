@@ -104,6 +104,7 @@ GROUPS: dict[str, tuple[Case, ...]] = {
     "medicine_parallel": (
         Case("medicine_parallel", "medicine_parallel", itemised=True, evaluated=True),
         Case("medicine_parallel-es", "medicine_parallel", ("variant=es",), itemised=True),
+        Case("medicine_parallel-es_by_model", "medicine_parallel", ("variant=es_by_model",), asks=True),
         Case("medicine_parallel-zh", "medicine_parallel", ("variant=zh",), itemised=True),
     ),
     "reading_en": (Case("reading_en", "reading_en", itemised=True, evaluated=True, asks=True),),

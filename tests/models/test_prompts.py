@@ -112,7 +112,7 @@ def test_each_language_has_every_prompt_and_enough_pairs(language):
         *(f"{name}.j2" for name in STEP_OF),
         "repair.j2",
         "writer.system.j2",
-        "translate_term.j2",
+        *("translate_term.j2", "translate_fact.j2", "translate_fact.repair.j2"),
         *(f"read_claims{part}.j2" for part in ("", ".alone", ".repair", ".system")),
         *(f"verify_claims{part}.j2" for part in ("", ".repair", ".system")),
         "confirm_claims.j2",

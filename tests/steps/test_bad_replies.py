@@ -20,7 +20,7 @@ ASKED = choice(f"{P}是什么？", "宫缩乏力", "产道裂伤")
 def judged(kind: str, row: Any, said: str) -> Any:
     """The row that a reply makes, or its fault."""
     stage = writer(kind, strategy="model")
-    text = stage._reply_text(Reply(said, "complete"))
+    text = stage.reply_text(Reply(said, "complete"))
     return text if isinstance(text, ReplyFault) else stage.judge(row, {}, text, BY_MODEL)
 
 

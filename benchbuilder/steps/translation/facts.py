@@ -22,7 +22,7 @@ from benchbuilder.steps.translation.glossary import Glossary, read_glossary
 from benchbuilder.steps.translation.learn import Learnt
 
 FACT_REASONS: Mapping[str, str] = {
-    "no_translation": "The table of translations has no line for it, or an empty one.",
+    "no_translation": "The table of translations has no line for it, or an empty one, and no model drafted it.",
     "stale_translation": "A line of the table translates another text than the fact has now.",
     **{check.reason: check.meaning for check in CHECKS.values()},
 }
@@ -38,8 +38,9 @@ class CheckedTranslations:
 
     @classmethod
     def read(
-        cls, path: Path | None, words: Mapping[str, CheckWords], languages: tuple[str, str], glossary: Path | None
-    ) -> CheckedTranslations:
+        cls, path: Path | None, words: Mapping[str, CheckWords], languages: tuple[str, str], glossary: Path | None,
+        drafts: Translations | None = None,
+    ) -> CheckedTranslations:  # fmt: skip
         """Read a table and a glossary, learn from the table, and check it.
 
         Args:
@@ -47,8 +48,10 @@ class CheckedTranslations:
             words: What checks look at, by language.
             languages: That of the originals, and that of the translations.
             glossary: The glossary; ``None``: no term is looked at.
+            drafts: What a model translated; facts that the table translates are those of the table.
         """
-        translations: Translations = {} if path is None else read_translations(path)
+        table: Translations = {} if path is None else read_translations(path)
+        translations = with_drafts(table, drafts or {})
         pairs = [pair_of(parts) for parts in translations.values() if is_complete(parts)]
         source, target = (words.get(code) or words.get(code.partition("-")[0]) or CheckWords() for code in languages)
         terms = Glossary() if glossary is None else read_glossary(glossary)
@@ -77,6 +80,15 @@ class CheckedTranslations:
         texts = {text: lines[name].translation for name, text in parts.items()}
         authors = dict.fromkeys(lines[name].author for name in parts)
         return payload.map_texts(lambda text: texts.get(text, text)), tuple(filter(None, authors))
+
+
+def with_drafts(table: Translations, drafts: Translations) -> Translations:
+    """The lines of a table, with those of drafts for facts of which no part is translated in it.
+
+    A fact is never translated by both: its parts would not agree.
+    """
+    by_people = {id for id, parts in table.items() if any(map(_is_translated, parts.values()))}
+    return {**table, **{id: parts for id, parts in drafts.items() if id not in by_people}}
 
 
 def _is_translated(line: TranslatedPart | None) -> bool:

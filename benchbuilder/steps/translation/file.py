@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from benchbuilder.core import DataError, Payload, raise_row_errors, read_row_file
+from benchbuilder.core import DataError, Payload, Row, raise_row_errors, read_row_file
 from benchbuilder.steps.translation.pairs import TextPair
 
 TRANSLATION_COLUMNS = ("id", "part", "original", "translation", "author", "note", "fault")
@@ -51,6 +51,47 @@ def payload_parts(payload: Payload) -> dict[str, str]:
             if text.strip() and text not in found.values():
                 found[name] = text
     return found
+
+
+def drafted_parts(
+    facts: Iterable[Row], drafts: Iterable[Row], back: Iterable[Row]
+) -> dict[str, dict[str, TranslatedPart]]:
+    """The lines of facts that a model translated, by id and part.
+
+    Args:
+        facts: The originals.
+        drafts: The facts that a model made of them.
+        back: The facts that a model made of the drafts, in the language of the originals.
+    """
+    draft_of = {row.of: row for row in drafts}
+    back_of = {row.of: row for row in back}
+    found: dict[str, dict[str, TranslatedPart]] = {}
+    for fact in facts:
+        if (draft := draft_of.get(fact.id)) is None:
+            continue
+        texts, returned = _all_parts(draft), _all_parts(back_of.get(draft.id))
+        author = draft.produced_by.rule.partition("/")[2]
+        found[fact.id] = {
+            name: TranslatedPart(0, fact.id, name, text, texts[name], author, back=returned.get(name, ""))
+            for name, text in payload_parts(_payload(fact)).items()
+        }
+    return found
+
+
+def _payload(row: Row) -> Payload:
+    payload: Payload = getattr(row, "payload")  # noqa: B009 - a fact of any payload
+    return payload
+
+
+def _all_parts(row: Row | None) -> dict[str, str]:
+    """The texts of a fact by the names of parts, as `payload_parts`, with those that stand twice."""
+    if row is None:
+        return {}
+    return {
+        f"{field.removesuffix('s')}.{number}" if len(texts) > 1 else field: text
+        for field, texts in _payload(row).texts().items()
+        for number, text in enumerate(texts, start=1)
+    }
 
 
 def read_translations(path: Path) -> Translations:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import regex
 
@@ -28,6 +28,15 @@ class Glossary:
     """The terms of a glossary, in its order."""
 
     terms: Sequence[GlossaryTerm] = field(default=())
+
+    def entries_in(self, text: str) -> list[dict[str, Any]]:
+        """The entries whose term a text names, as plain data."""
+        found = ((next((term for term in entry.terms if _has_word(text, term)), None), entry) for entry in self.terms)
+        return [
+            {"term": term, "translations": list(entry.translations), "forbidden": list(entry.forbidden)}
+            for term, entry in found
+            if term is not None
+        ]
 
     def faults(self, source: str, target: str) -> Iterator[str]:
         """What a translation does with the terms of the original that the glossary forbids."""

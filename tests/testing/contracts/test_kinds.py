@@ -293,9 +293,11 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "merge_terms": lambda _: terms("merge_terms", "merge"),
 }
 
-MODEL_STEPS = {"answer", "answer_pushed", "follow_up", "score_by_model", "read_claims", "confirm_claims"}
-"""Kinds of steps that do nothing without a model: see test_answering.py, test_push.py, test_read_claims.py and
-test_confirm_claims.py."""
+MODEL_STEPS = {
+    "answer", "answer_pushed", "follow_up", "score_by_model", "read_claims", "confirm_claims", "draft_translation",
+}  # fmt: skip
+"""Kinds of steps that do nothing without a model: see test_answering.py, test_push.py, test_read_claims.py,
+test_confirm_claims.py and test_draft_translation.py."""
 
 
 @pytest.mark.push
