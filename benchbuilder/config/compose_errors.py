@@ -151,6 +151,8 @@ def _unreadable_override_problem(fault: CompositionFault) -> Problem:
     if value.startswith("[") and "]" not in value:
         hint = f"close the bracket, and quote the whole override for the shell: '{key}=[...]'"
         return Problem("a bracket is not closed", key=key.lstrip("+~"), where=where, actual=value, hint=hint)
+    if value.startswith("{"):
+        return _unreadable_mapping_problem(key.lstrip("+~"), value, where)
     if value.startswith("["):
         texts = (text.strip().strip("'\"") for text in value.strip("[]").split(","))
         quoted = "[" + ",".join(f'"{text}"' for text in texts) + "]"
@@ -159,6 +161,19 @@ def _unreadable_override_problem(fault: CompositionFault) -> Problem:
     message = "a value that is not plain ASCII must be quoted" if not value.isascii() else "this value cannot be read"
     hint = f"quote it twice, once for the shell and once for benchbuild: '{key}={quoted}'"
     return Problem(message, key=key.lstrip("+~"), where=where, actual=value, hint=hint)
+
+
+def _unreadable_mapping_problem(key: str, value: str, where: str) -> Problem:
+    """Hydra reads no quoted keys; without quotes it reads those of words and blanks."""
+    keys = re.findall(_QUOTED_KEY, value)
+    plain = re.sub(_QUOTED_KEY, r"\1:", value).replace("{ ", "{").replace(": ", ":")
+    hint = f"write it into the recipe, below `{key.rpartition('.')[2]}:`; there keys may hold any sign"
+    if keys and all(re.fullmatch(r"[A-Za-z_][\w -]*", one) for one in keys):
+        hint = f"keys have no quotes here: {shlex.quote(f'{key}={plain}')}"
+    return Problem("this mapping cannot be read", key=key, where=where, actual=value, hint=hint)
+
+
+_QUOTED_KEY = r"""["']([^"']*)["']\s*:"""
 
 
 def _forbidden_override_problem(fault: CompositionFault) -> Problem:

@@ -265,7 +265,7 @@ def most_evidence(recipe: Recipe) -> int | None:
 def _retrieves(recipe: Recipe) -> bool:
     """Whether paragraphs are looked up besides those that a fact names."""
     found = [step for step in recipe.steps.values() if step.kind == "retrieve"]
-    return not found or any(getattr(step, "gold", None) != "only" for step in found)
+    return not found or any(getattr(step, "gold", None) not in ("only", "own") for step in found)
 
 
 def _unreachable_evidence(loaded: LoadedRecipe) -> Iterator[Problem]:

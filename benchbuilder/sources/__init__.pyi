@@ -20,6 +20,7 @@ from .formats.options import LABEL_FIELDS as LABEL_FIELDS
 from .formats.options import labelled_lists as labelled_lists
 from .formats.options import option_lists as option_lists
 from .formats.options import parse_cell as parse_cell
+from .formats.options import split_keys as split_keys
 from .formats.options import text_matches as text_matches
 from .formats.pdf import paragraphs as paragraphs
 from .formats.rdf_files import RDF_SUFFIXES as RDF_SUFFIXES

@@ -27,12 +27,14 @@ from benchbuilder.sources.columnar.cells import Cells, Mask, Places
 from benchbuilder.sources.columnar.columns import ColumnBatch, row_columns
 from benchbuilder.sources.columnar.duplicates import Drops, UnitBatch, id_digests
 from benchbuilder.sources.formats.files import SourceFile
-from benchbuilder.sources.formats.tables import Column, RawRow, TableFormat, TableSpec, cell_text
+from benchbuilder.sources.formats.tables import NO_VALUES, Column, RawRow, TableFormat, TableSpec, cell_text
 from benchbuilder.sources.unit_source import READING_REASONS, RowSource
 
 _FACT = Fact[Triple]
 _TEXTS = ("head", "relation", "tail", "head_type", "tail_type")
 _NEEDED = ("head", "relation", "tail")
+NO_NAMES = (*sorted(NO_VALUES), "N/A", "n/a", "n.a.", "NULL", "null", "-", "--", "–", "—", "?")
+"""What stands in a cell for no name."""
 
 
 class TripleColumns(Spec):
@@ -132,8 +134,8 @@ class Triples(RowSource[TriplesSpec]):
             cell = cell_text(value)
             if cell is None and value is not None:
                 return Dropped("malformed", f"{name} is no text")
-            if not cell and name in ("head", "relation", "tail"):
-                return Dropped("missing_field", name)
+            if name in _NEEDED and (not cell or cell in NO_NAMES):
+                return Dropped("missing_field", f"{name}: {cell}" if cell else name)
             cells[name] = cell or ""
         if self.spec.type_separator:
             for end in ("head", "tail"):
@@ -210,6 +212,11 @@ def screen_triples(batch: ColumnBatch, names: Sequence[str], separator: str) -> 
             leave(odd[name], "malformed", lambda _, name=name: f"{name} is no text")
         if name in _NEEDED:
             leave(cells[name].is_empty, "missing_field", lambda _, name=name: name)
+            said = cells[name]
+            leave(
+                said.is_one_of(map(str.encode, NO_NAMES)), "missing_field",
+                lambda row, name=name, said=said: f"{name}: {said.text(row)}",
+            )  # fmt: skip
     for end in ("head", "tail") if separator else ():
         marked, before, after = cells[end].rpartition(separator)
         whole, cells = cells[end], {**cells, end: before.strip(), f"{end}_type": after.strip()}

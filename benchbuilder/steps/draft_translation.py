@@ -23,7 +23,7 @@ from benchbuilder.core import (
 from benchbuilder.models import Model, Reply
 from benchbuilder.steps.base import Port
 from benchbuilder.steps.language.odd_texts import has_markup, odd_characters
-from benchbuilder.steps.translation.file import payload_parts, read_translations
+from benchbuilder.steps.translation.file import BY_MODEL, payload_parts, read_translations
 from benchbuilder.steps.translation.glossary import Glossary, read_glossary
 from benchbuilder.steps.writer import (
     MODEL_REASONS,
@@ -35,8 +35,6 @@ from benchbuilder.steps.writer import (
     said_text,
 )
 
-BY_MODEL = "model:"
-"""How the author of a translation begins that a model wrote."""
 _OPTIONS = {"answer": "option", "wrong": "option"}
 """What lists of answers are called in a prompt: a translator who knows the key makes the right answer better."""
 

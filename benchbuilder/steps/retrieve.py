@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
@@ -67,13 +68,14 @@ class RetrieveSpec(StepSpec):
     """The query and the retriever: `query` names the texts of the candidate that form the query.
 
     With `gold` ``first``, the passages that a fact of the port `facts` names come before all others, at rank 0; with
-    ``only``, others are found only for a fact that names none.
+    ``only``, others are found only for a fact that names none. With ``own``, nothing is searched: a candidate has the
+    passages that its fact names, and those of the record in which its fact stands.
     `gold_most` limits how many of one candidate there are; those with its right answer come first.
     """
 
     query: Annotated[tuple[Literal["context", "question", "answer"], ...], Field(min_length=1)]
     retriever: Annotated[KindSpec | None, Slot("retriever", inherit="retriever")] = None
-    gold: Literal["first", "only", "none"] = "none"
+    gold: Literal["first", "only", "own", "none"] = "none"
     gold_most: Annotated[int, Field(ge=1)] = 3
 
 
@@ -98,6 +100,7 @@ class Retrieve(Map):
         "common_words": "Words of the query stand in passages, but in so many that none of them has a weight. "
         "retriever.variant=plus gives them one, as a small base needs it; its scores are of another scale.",
         "no_passages": "The recipe has no knowledge base, so its items have no evidence.",
+        "no_own_evidence": "Its fact names no passage, and no text beside it shows the answer.",
         "gold_missing": "The fact names a passage that is in no knowledge base.",
     }
 
@@ -109,13 +112,14 @@ class Retrieve(Map):
         self._bases: dict[str, tuple[PassagePositions, Retriever]] = {}
         self._named: dict[str, tuple[str, ...]] = {}
         self._gold: GoldPassages | None = None
+        self._beside: dict[tuple[str, int], list[int]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_passages": None, "_bases": {}, "_named": {}, "_gold": None}
+        return {**self.__dict__, "_passages": None, "_bases": {}, "_named": {}, "_gold": None, "_beside": {}}
 
     def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:
         """Facts that are not wired, where their passages come first."""
-        if self.spec.gold != "none" and rows and "facts" not in rows:
+        if self.spec.gold in ("first", "only") and rows and "facts" not in rows:
             yield SpecIssue("gold", "the passages that facts name need the port `facts`", self.spec.gold, ("none",))
 
     def _make_retriever(self) -> Retriever:
@@ -129,6 +133,8 @@ class Retrieve(Map):
         """Make the missing indexes of knowledge bases."""
         passages, context = _arrow_of(lookups), self.context
         paths: dict[Path, None] = {}
+        if self.spec.gold == "own":
+            return ()
         for places in _positions_by_base(passages).values():
             texts = LazyTexts(passages.column("text"), places)
             paths.update(dict.fromkeys(self._make_retriever().build(texts, context.cache, context.workers)))
@@ -139,13 +145,17 @@ class Retrieve(Map):
         passages = self._passages = _arrow_of(lookups)
         self._has_base = "passages" in lookups
         self._bases = {}
-        for base, places in _positions_by_base(passages).items():
+        for base, places in () if self.spec.gold == "own" else _positions_by_base(passages).items():
             retriever = self._make_retriever()
             retriever.index(LazyTexts(passages.column("text"), places), self.context.cache)
             self._bases[base] = (places, retriever)
         if self.spec.gold != "none" and "facts" in lookups:
             self._named = named_passages(lookups["facts"])
             self._gold = GoldPassages(passages, (name for names in self._named.values() for name in names))
+        if self.spec.gold == "own":
+            self._gold, self._beside = self._gold or GoldPassages(passages, ()), defaultdict(list)
+            for place, record in enumerate(_records(passages)):
+                self._beside[record].append(place)
 
     def open_indexes(self, passages: pa.Table) -> None:
         """Open the indexes that are there already, for `word_weights`; nothing is written."""
@@ -177,7 +187,8 @@ class Retrieve(Map):
         if not self._has_base:
             return [NotApplicable("no_passages")]
         query = self._query(candidate)
-        [found] = self._find([query], [candidate.fact], [candidate.answer])
+        record = candidate.origin.file, candidate.origin.line
+        [found] = self._find([query], [candidate.fact], [candidate.answer], [record])
         outcomes: list[Outcome] = []
         for base, rank, place, score, slot in found.hits:
             passage = Passage.model_validate(self._passage_rows(np.array([place])).to_pylist()[0])
@@ -187,7 +198,7 @@ class Retrieve(Map):
                 score=score, rank=rank,
             )  # fmt: skip
             outcomes.append(Kept(evidence, slot))
-        return [*outcomes, *(Dropped(*drop) for drop in _drops(found, query))]
+        return [*outcomes, *(Dropped(*drop) for drop in self._drops(found, query))]
 
     def map_columns(self, table: Table[Any]) -> OutcomeBatch | None:
         """The branches of many candidates, with one search for all queries and passages copied by column."""
@@ -196,12 +207,12 @@ class Retrieve(Map):
         texts = [table.arrow.column(name).to_pylist() for name in self.spec.query]
         queries = ["\n".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
         facts, answers = (table.column(name) for name in ("fact", "answer"))
-        results = self._find(queries, facts, answers)
+        results = self._find(queries, facts, answers, _records(table.arrow))
         hits = [hit for found in results for hit in found.hits]
         rows = list[int]()
         lines = list[tuple[str, str, str]]()  # reason ("" if kept), detail and slot of each branch
         for row, (found, query) in enumerate(zip(results, queries, strict=True)):
-            branches = [("", "", hit.slot) for hit in found.hits] + _drops(found, query)
+            branches = [("", "", hit.slot) for hit in found.hits] + self._drops(found, query)
             lines += branches
             rows += [row] * len(branches)
         reasons, details, slots = (pa.array([line[part] for line in lines], pa.string()) for part in range(3))
@@ -231,12 +242,14 @@ class Retrieve(Map):
             joined_ancestors(candidates, passages),
         )  # fmt: skip
 
-    def _find(self, queries: Sequence[str], facts: Sequence[str], answers: Sequence[str]) -> list[FoundEvidence]:
+    def _find(
+        self, queries: Sequence[str], facts: Sequence[str], answers: Sequence[str], records: Sequence[tuple[str, int]]
+    ) -> list[FoundEvidence]:
         """The passages that the fact of each candidate names, then the results of its query, base by base."""
         results = self._search(queries)
         found = [FoundEvidence(hits, ()) for hits in results] if self._gold is None else [
-            self._with_gold(self._gold, hits, self._named.get(fact, ()), answer)
-            for hits, fact, answer in zip(results, facts, answers, strict=True)
+            self._with_gold(self._gold, hits, self._named.get(fact, ()), self._beside.get(record, ()), answer)
+            for hits, fact, answer, record in zip(results, facts, answers, records, strict=True)
         ]  # fmt: skip
         shares = [not one.hits and self._shares_word(query) for one, query in zip(found, queries, strict=True)]
         return [one._replace(shared=shared) for one, shared in zip(found, shares, strict=True)]
@@ -245,10 +258,10 @@ class Retrieve(Map):
         return any(retriever.shares_word(query) for _, retriever in self._bases.values())
 
     def _with_gold(
-        self, gold: GoldPassages, hits: Sequence[RetrievalHit], named: Sequence[str], answer: str
+        self, gold: GoldPassages, hits: Sequence[RetrievalHit], named: Sequence[str], beside: Sequence[int], answer: str
     ) -> FoundEvidence:
-        """The named passages, then the other results."""
-        positions = list(dict.fromkeys(place for name in named for place in gold.positions(name)))
+        """The named passages, or those `beside` the fact, then the other results."""
+        positions = list(dict.fromkeys(place for name in named for place in gold.positions(name))) or list(beside)
         texts: list[Any] = self._passage_rows(np.array(positions, np.int64)).column("text").to_pylist()
         right = equality_key(answer)
         without = {place for place, text in zip(positions, texts, strict=True) if right not in equality_key(text)}
@@ -277,6 +290,14 @@ class Retrieve(Map):
                 ]
         return results
 
+    def _drops(self, found: FoundEvidence, query: str) -> list[tuple[str, str, str]]:
+        """Reason, detail and slot of what is dropped: the passages that are missing, or the lack of any."""
+        missing = [("gold_missing", truncate_code_points(" | ".join(found.missing), 80), "missing")]
+        own = self.spec.gold == "own"
+        reason = "no_own_evidence" if own else "common_words" if found.shared else "no_evidence"
+        none = [] if found.hits or (own and found.missing) else [(reason, truncate_code_points(query, 80), "")]
+        return [*none, *(missing if found.missing else [])]
+
     @property
     def _rule(self) -> str:
         return "" if self.spec.retriever is None else self.spec.retriever.kind
@@ -292,12 +313,10 @@ def _arrow_of(lookups: Mapping[str, Table[Any]]) -> pa.Table:
     return lookups["passages"].arrow if "passages" in lookups else schema_of(Passage).empty_table()
 
 
-def _drops(found: FoundEvidence, query: str) -> list[tuple[str, str, str]]:
-    """Reason, detail and slot of what is dropped: the passages that are missing, or the lack of any."""
-    missing = [("gold_missing", truncate_code_points(" | ".join(found.missing), 80), "missing")]
-    reason = "common_words" if found.shared else "no_evidence"
-    none = [] if found.hits else [(reason, truncate_code_points(query, 80), "")]
-    return [*none, *(missing if found.missing else [])]
+def _records(table: pa.Table) -> list[tuple[str, int]]:
+    """The file and the unit of each row."""
+    origins: list[Any] = combined_column(table, "origin").to_pylist()
+    return [(origin["file"], origin["line"]) for origin in origins]
 
 
 def _positions_by_base(passages: pa.Table) -> dict[str, PassagePositions]:

@@ -31,9 +31,8 @@ from benchbuilder.core import (
 )
 from benchbuilder.models import Conversation, Model
 from benchbuilder.steps.base import Port
-from benchbuilder.steps.draft_translation import BY_MODEL
 from benchbuilder.steps.translation.facts import FACT_REASONS, CheckedTranslations
-from benchbuilder.steps.translation.file import drafted_parts
+from benchbuilder.steps.translation.file import BY_MODEL, drafted_parts
 from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 
 _FACT = Fact[Term]

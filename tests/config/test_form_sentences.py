@@ -269,3 +269,12 @@ def test_the_source_of_evidence_is_checked() -> None:
         [problem] = caught.value.problems
         assert (problem.key, problem.message) == ("sources.facts_en.gold_in", message)
         assert problem.allowed == "facts_pages_en"
+
+
+@pytest.mark.parametrize(("language", "question"), [
+    ("es", "¿Cuál de estos números es primo?"), ("es", "¿Cuáles de estas ciudades son capitales?"),
+    ("de", "Was davon ist ein Gas?"), ("de", "Welches von diesen Tieren ist ein Säugetier?"),
+])  # fmt: skip
+def test_questions_about_these_need_their_options(language: str, question: str) -> None:
+    words = yaml.safe_load((BUNDLED / f"{language}.yaml").read_text(encoding="utf-8"))["options_named"]
+    assert first_match(FormsSpec(options_named=words).options_named, question) is not None

@@ -47,6 +47,16 @@ def test_typed_entities_malformed_lines_and_numbering(write, read_source):
     assert result.ends["kg.tsv"].units == 8
 
 
+def test_a_mark_for_nothing_is_no_name(write, read_source):
+    rows = ["Loire\tempties into\tn/a", "Rhine\tempties into\tNorth Sea", "-\tempties into\tBlack Sea", "Po\tin\t–"]
+    path = write("kg.tsv", "\n".join(["head\trelation\ttail", *rows]) + "\n")
+    columns = {name: name for name in ("head", "relation", "tail")}
+    result = read_source("triples", path=path, format="tsv", columns=columns)
+    assert [row.payload.tail for row in result.rows] == ["North Sea"]
+    assert result.dropped() == [(2, "missing_field"), (4, "missing_field"), (5, "missing_field")]
+    assert result.detail(2) == "tail: n/a"
+
+
 def test_columns_by_name_in_any_order_with_byte_order_mark(write, read_source):
     path = write("kg.tsv", b"\xef\xbb\xbf" + "tail\tht\thead\trelation\n蛋白尿\t疾病\t子痫前期\t临床表现\n".encode())
     (row,) = read_source("triples", path=path, **NAMED).rows

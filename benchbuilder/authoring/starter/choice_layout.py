@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -23,10 +23,11 @@ from benchbuilder.authoring.starter.cells import (
 )
 from benchbuilder.authoring.starter.sample import UnclearLayoutError
 from benchbuilder.config import OPEN_PLACE
-from benchbuilder.sources import LABEL_FIELDS, labelled_lists, option_lists, parse_cell, text_matches
+from benchbuilder.sources import LABEL_FIELDS, labelled_lists, option_lists, parse_cell, split_keys, text_matches
 
 _KEY = re.compile(
-    r"(?i)answer|key|correct|^cop$|^ra$|label|gold|target|l\u00f6sung|respuesta|resposta|r\u00e9ponse|\u7b54\u6848"
+    r"(?i)answer|key|correct|^cop$|^ra$|label|gold|target|truth|^ans|^right|^solu|l(?:\u00f6|oe)sung|richtig|respuesta|clave|"
+    r"resposta|gabarito|r\u00e9ponse|\u7b54\u6848|\u6b63\u89e3|\u6b63\u786e"
 )
 _LETTER = re.compile(r"\(?([A-Ja-j])[).]?\Z")
 _MARKS = (r"\([A-Ja-j]\)", r"(?<![\w(])[A-Ja-j][.)\u3001\uff0e:]\s?", r"(?m:^[A-J](?=\s))")
@@ -81,6 +82,8 @@ def _no_key(cells: Cells, groups: Sequence[_Options]) -> str:
         for name, values in cells.items()
         if sum(bool(_LETTER.match(str(value or "").strip())) for value in values) > len(values) / 2
     ]
+    if not letters and (numbers := {name for group in groups for name in _key_columns(cells, group, by_name=False)}):
+        return f"no column fits; {' or '.join(map(str, numbers))} holds numbers of options, but the name of no key"
     if not groups or len(letters) != 1:
         return "no column fits"
     values, columns = cells[letters[0]], _listed(groups[0].columns)
@@ -151,7 +154,7 @@ def _root(name: Any) -> str:
 
 def _option_groups(cells: Cells) -> list[_Options]:
     """The groups of columns that may hold options, each once: that with labels, and the outermost path."""
-    full = {name: values for name, values in cells.items() if is_full(values)}
+    full = {name: values for name, values in cells.items() if is_full(values, 1 - _FAULTY)}
     single = [group for name, values in full.items() if (group := _in_one_column(name, values)) is not None]
     roots = {_root(group.columns) for group in single}
     several = [group for group in _in_several_columns(cells) if not any(_root(name) in roots for name in group.columns)]
@@ -165,11 +168,13 @@ def _option_groups(cells: Cells) -> list[_Options]:
 def _in_one_column(name: str | int, values: Sequence[Any]) -> _Options | None:
     """Options in one column: a list, a mapping, lists side by side, a list of Python, or one text with marks."""
     parsed = [parse_cell(value) for value in values]
-    if all(map(_is_list_of_texts, parsed)):
-        return _with_marks(name, parsed) or _Options(name, parsed)
+    if _few(not _is_list_of_texts(_without_gaps(value)) for value in parsed):
+        rows = [[str(option or "") for option in value] if isinstance(value, list) else [] for value in parsed]
+        return _with_marks(name, list(map(_without_gaps, rows))) or _Options(name, rows)
     lists = [option_lists(value) for value in parsed]
-    if all(lists) and len(set(map(type, parsed))) == 1:
-        return _labelled(f"{name}[]" if isinstance(parsed[0], list) else str(name), parsed, lists)
+    types = {type(value) for value, found in zip(parsed, lists, strict=True) if found}
+    if len(types) == 1 and _few(not found for found in lists):
+        return _labelled(f"{name}[]" if types == {list} else str(name), parsed, lists)
     if all(isinstance(value, dict) and all(map(_LETTER.match, value)) for value in parsed):
         texts = [list(value.values()) for value in parsed]
         return _Options(name, texts, [list(value) for value in parsed]) if all(map(_is_list_of_texts, texts)) else None
@@ -177,20 +182,27 @@ def _in_one_column(name: str | int, values: Sequence[Any]) -> _Options | None:
         return None
     for mark in _MARKS:
         texts = [[part.strip() for part in re.split(f"(?={mark})", value) if part.strip()] for value in parsed]
-        if all(len(row) > 1 for row in texts) and (found := _with_marks(name, texts)) is not None:
+        if _few(len(row) < 2 for row in texts) and (found := _with_marks(name, texts)) is not None:
             return found
     return None
 
 
-def _with_marks(name: str | int, values: Sequence[Sequence[str]]) -> _Options | None:
-    """Options in a list of which each begins with its own mark, A. or (A); ``None`` if not all do."""
+def _with_marks(columns: Any, values: Sequence[Sequence[str]]) -> _Options | None:
+    """Options of which each begins with its own mark, A. or (A); ``None`` if those of several records do not."""
     for mark in _MARKS:
         found = [[re.match(mark, text) for text in texts] for texts in values]
         keys = [["".join(re.findall("[A-J]", match[0].upper())) if match else "" for match in row] for row in found]
-        if all(key == list("ABCDEFGHIJ"[: len(key)]) for key in keys):
+        if _few(key != list("ABCDEFGHIJ"[: len(key)]) for key in keys):
             texts = [[re.sub(mark, "", text, count=1).strip() for text in row] for row in values]
-            return _Options(name, texts, keys, settings={"option_mark": mark})
+            labels = [list("ABCDEFGHIJ"[: len(row)]) for row in texts]
+            return _Options(columns, texts, labels, settings={"option_mark": mark})
     return None
+
+
+def _few(faulty: Iterable[bool]) -> bool:
+    """Whether so few records are faulty that a build may drop them."""
+    found = list(faulty)
+    return sum(found) <= _FAULTY * len(found)
 
 
 def _is_list_of_texts(value: Any) -> bool:
@@ -198,24 +210,30 @@ def _is_list_of_texts(value: Any) -> bool:
     return len(parts) > 1 and all(isinstance(part, str) and part.strip() for part in parts)
 
 
+def _without_gaps(value: Any) -> list[Any]:
+    """The options of a list that are there; none of another value."""
+    return [part for part in cast("list[Any]", value) if part] if isinstance(value, list) else []
+
+
 def _labelled(inside: str, values: Sequence[Any], lists: Sequence[Mapping[str, Any]]) -> _Options | None:
     """Options whose texts stand beside labels; `lists` are the fields of the options by record."""
+    fields = next(filter(None, lists))
     texts = [
         name
-        for name in lists[0]
-        if all(_is_list_of_texts(row.get(name)) for row in lists)
-        and max(len(o) for row in lists for o in row[name]) > 3
+        for name in fields
+        if _few(not _is_list_of_texts(_without_gaps(row.get(name))) for row in lists)
+        and max(len(str(option or "")) for row in lists for option in row.get(name) or ()) > 3
     ]
     if len(texts) != 1:
         return None
-    rows = [row[texts[0]] for row in lists]
-    labels = [name for name in lists[0] if all(name in labelled_lists(value, texts[0]) for value in values)]
+    rows = [[str(option or "") for option in row.get(texts[0]) or ()] for row in lists]
+    labels = [name for name in fields if all(name in labelled_lists(value, texts[0]) for value in values if value)]
     if len(labels) > 1:
         return None
     columns = f"{inside}.{texts[0]}"
     if labels:
-        own = [row[labels[0]] for row in lists]
-        if len(lists[0]) == 2 and labels[0] in LABEL_FIELDS:  # the reader finds both by itself
+        own = [row.get(labels[0]) or [] for row in lists]
+        if len(fields) == 2 and labels[0] in LABEL_FIELDS:  # the reader finds both by itself
             return _Options(inside.removesuffix("[]"), rows, own)
         return _Options(columns, rows, own, {"labels": f"{inside}.{labels[0]}"})
     return _Options(columns, rows)
@@ -235,30 +253,44 @@ def _in_several_columns(cells: Cells) -> list[_Options]:
         between = list(range(1, cast("int", keys[0]))) if len(keys) == 1 else []
         varied = all(len(set(map(str, cells.get(name, ())))) > len(cells[keys[0]]) / 2 for name in between)
         groups = [between] if len(between) > 1 and varied else []
-    return [
-        _Options(names, [[str(value or "") for value in row] for row in zip(*(cells[n] for n in names), strict=True)])
-        for names in groups
-    ]
+    found: list[_Options] = []
+    for names in groups:
+        rows = [[str(value or "") for value in row] for row in zip(*(cells[name] for name in names), strict=True)]
+        found.append(_with_marks(names, [list(filter(None, row)) for row in rows]) or _Options(names, rows))
+    return found
 
 
 _LAST_MARK = re.compile(r"(?<![0-9])[ _]?[1-9](?= - |$)|((?<=[ _.])|(?<=^op)|^)\(?[A-Ja-j][).:]?$")
 
 
-def _key_columns(cells: Cells, options: _Options) -> dict[str | int, _Readings]:
-    """The columns that name options, each with its readings."""
+def _key_columns(cells: Cells, options: _Options, *, by_name: bool = True) -> dict[str | int, _Readings]:
+    """The columns that name options, each with its readings.
+
+    Points, levels and years of school are small numbers, too: numbers are a key where their column is called so, or
+    where no other column is, and theirs is none of these.
+    """
     used = {str(name) for name in (*_listed(options.columns), *options.more.values())}
+    inside = tuple(f"{column}{mark}" for column in used for mark in (".", "[]"))
+    left = {name: values for name, values in cells.items() if str(name) not in {*used, *map(_root, used)}}
+    has_named = any(_KEY.search(str(name)) for name in left)
     found: dict[str | int, _Readings] = {}
-    for name, values in cells.items():
-        is_used = str(name) in used or str(name).startswith(
-            tuple(f"{column}{mark}" for column in used for mark in (".", "[]"))
-        )
-        may_be = not is_used and not IDENTIFIER.search(str(name)) and is_full(values, _MOSTLY)
-        is_key = bool(_KEY.search(str(name))) and all(_LETTER.match(str(value).strip()) for value in values)
-        if may_be and (readings := _readings(values, options, fewest=1 if is_key else 2)):
+    for name, values in left.items():
+        is_named = bool(_KEY.search(str(name)))
+        may_be = isinstance(name, int) or is_named or not (has_named or _NO_KEY.search(name))
+        if str(name).startswith(inside) or IDENTIFIER.search(str(name)) or not is_full(values, _MOSTLY):
+            continue
+        is_key = is_named and all(_LETTER.match(str(value).strip()) for value in values)
+        readings = _readings(values, options, fewest=1 if is_key else 2)
+        if readings and (may_be or not by_name or not _NUMBERS.issuperset(readings)):
             found[name] = readings
     return found
 
 
+_NO_KEY = re.compile(
+    r"(?i)punkt|pkt|point|punto|ponto|score|mark|weight|level|stufe|klasse|grade|nivel|n\u00edvel|niveau|difficult|"
+    r"schwierig|dificul|year|jahr|chapter|kapitel|unit|count|number|num$|anzahl|\u5206|\u96be|\u7ea7"
+)
+_NUMBERS = frozenset({"index", "index_from_1"})
 _MOSTLY = 0.9
 _NO_ANSWER = frozenset({"", "None", "0", "-1", "?", "[]"})
 """What stands for a key where there is none."""
@@ -272,8 +304,9 @@ def _readings(values: Sequence[Any], options: _Options, fewest: int) -> _Reading
     Those by which every record names one; if there are none, those by which the others have no answer.
     """
     flagged = [_flagged(texts, value) for texts, value in zip(options.texts, values, strict=True)]
-    if all(flagged):
-        return {"flags": flagged}
+    unread, unanswered = flagged.count(None), flagged.count([])
+    if unread <= _FAULTY * len(values) and 2 * (unread + unanswered) < len(values):
+        return {"flags": [right or [] for right in flagged]}
     whole: dict[str, list[list[str]]] = {}
     partly: dict[str, list[list[str]]] = {}
     for way, read in _READERS.items():
@@ -289,27 +322,35 @@ def _readings(values: Sequence[Any], options: _Options, fewest: int) -> _Reading
     return {"letter": found["letter"]} if "letter" in found else found
 
 
-def _flagged(texts: Sequence[str], value: Any) -> list[str]:
-    """The options that a list with 0 or 1 for each of them marks; none if it is no such list."""
-    flags = [str(flag) for flag in cast("list[Any]", value)] if isinstance(value, list) else []
-    is_whole = len(flags) == len(texts) and set(flags) <= {"0", "1"}
-    return [text for text, flag in zip(texts, flags, strict=True) if flag == "1"] if is_whole else []
+def _flagged(texts: Sequence[str], value: Any) -> list[str] | None:
+    """The options that a list marks with 0 or 1, or true or false, for each of them; ``None`` for another value."""
+    flags = cast("list[Any]", value) if isinstance(value, list) else []
+    is_whole = len(flags) == len(texts) and all(flag in (0, 1) for flag in flags)
+    return [text for text, flag in zip(texts, flags, strict=True) if flag] if is_whole else None
 
 
 def _read(read: Callable[[str, Sequence[str], Any], str], value: Any, texts: Sequence[str], labels: Any) -> list[str]:
     """The texts of the options that a key names; none if it is no key."""
     several = cast("list[Any]", value) if isinstance(value, list) else [value]
+    if read is _by_letter:
+        keys = _letters(texts, labels)
+        several = [part for one in several for part in split_keys(str(one).strip(), "letter", keys)]
     try:
         named = [read(str(one).strip(), texts, labels) for one in several if not isinstance(one, bool)]
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, StopIteration):
         return []
     return named if all(named) else []
 
 
 def _by_letter(written: str, texts: Sequence[str], labels: Sequence[str] | None) -> str:
-    names = [str(label) for label in labels] if labels is not None else list("ABCDEFGHIJ"[: len(texts)])
-    match = _LETTER.match(written)
-    return texts[names.index(written if written in names or match is None else match[1].upper())]
+    names, match = _letters(texts, labels), _LETTER.match(written)
+    forms = (written, *((match[1].upper(), match[1].lower()) if match else ()))
+    return texts[names.index(next(form for form in forms if form in names))]
+
+
+def _letters(texts: Sequence[str], labels: Sequence[str] | None) -> list[str]:
+    """The keys of options: their labels, or A, B and so on."""
+    return [str(label) for label in labels] if labels is not None else list("ABCDEFGHIJ"[: len(texts)])
 
 
 def _by_number(written: str, texts: Sequence[str], first: int) -> str:

@@ -103,6 +103,8 @@ def _answers(cells: Cells) -> Layout:
         and all(map(_is_text_or_list, values)) and len({str(value) for value in values}) > len(values) / 2
         and (isinstance(name, int) or not re.search(r"(start|label|type)$", name))
     ]  # fmt: skip
+    if {"A", "B"} <= {str(name).upper() for name in texts} and any(str(name) in "Aa" for name in right):
+        raise UnclearLayoutError("the answer: A and B are called like options")
     left = [name for name in texts if name not in (*right, *wrong)]
     question = only_column(left, QUESTION, "the question", columns_before(cells, (*right, *wrong)))
     inner = [name for name in right if str(name).endswith((".text", ".span"))]

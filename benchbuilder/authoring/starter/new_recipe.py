@@ -144,7 +144,7 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
             for way in ("app", "sheets")
         },
         "has_texts": any(source.partition(":")[2] in TEXT_SOURCES for source in request.sources),
-        "own_evidence": any('\n    gold_in: "' in source.text for source in sources),
+        "own_evidence": _own_evidence(request),
     }  # fmt: skip
     if flow.name == "reading" and not values["rules"]:
         _check_wrong_answers(request, facts)
@@ -287,6 +287,15 @@ def _unclear_language(path: Path, seen: str) -> RecipeError:
     return RecipeError(
         [Problem("the language of this file could not be told", where=f"--data {path}", actual=seen, hint=hint)]
     )
+
+
+def _own_evidence(request: CloneRequest) -> str:
+    """How evidence is found where the data has texts beside its facts; empty if it has none."""
+    texts = [source for source in request.sources if source.partition(":")[2] in TEXT_SOURCES]
+    beside = [source for source in request.written if source.endswith("_texts:corpus")]
+    if beside and set(texts) <= set(beside):
+        return "gold: own} # none: search the texts of all rows, and of other sources"
+    return "gold: only} # first: the texts of other rows, too" if beside else ""
 
 
 def _stated(layout: Layout, path: Path) -> Layout:

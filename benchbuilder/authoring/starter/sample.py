@@ -36,11 +36,15 @@ _MOST_ABOVE = 12
 _NAMES = re.compile(
     r"(?i)question|answer|option|choice|claim|label|statement|premise|hypothesis|passage|context|text|title|sentence|"
     r"verdict|veracity|rating|head|tail|subject|object|relation|predicate|source|target|type|category|\bid\b|_id$|^id|"
-    r"frage|antwort|l\u00f6sung|pregunta|respuesta|quest\u00e3o|pergunta|resposta|question|r\u00e9ponse|"
+    r"frage|antwort|l\u00f6sung|aufgabe|richtig|erkl\u00e4rung|erl\u00e4uterung|quelle|"
+    r"pregunta|enunciado|opci\u00f3n|opciones|resp\.|respuesta|correct|clave|comentario|fuente|"
+    r"quest\u00e3o|pergunta|alternativa|resposta|gabarito|fonte|question|\u00e9nonc\u00e9|choix|r\u00e9ponse|"
     r"\u95ee\u9898|\u9898\u76ee|\u9898\u5e72|\u9009\u9879|\u7b54\u6848|\u554f\u984c|\u5b9e\u4f53|\u5173\u7cfb"
 )
 """What headers say, in the languages that have forms."""
-_ASKS = re.compile(r"(?i)question|qtext|^q$|claim|statement")
+_ASKS = re.compile(
+    r"(?i)question|qtext|^q$|claim|statement|frage|pregunta|enunciado|pergunta|quest\u00e3o|\u95ee\u9898|\u9898\u76ee|\u9898\u5e72"
+)
 _KEY = re.compile(r"\(?[A-Ja-j][).]?\Z")
 _NUMBER = re.compile(r"[\d.,:/ -]+\Z")
 
@@ -177,14 +181,18 @@ def sheet_names(path: Path) -> list[str]:
     return [name for name, is_shown in names.items() if is_shown] if len(names) > 1 else [""]
 
 
-def _first_line(rows: Iterable[tuple[int, Sequence[str]]]) -> int:
+def _first_line(rows: Iterable[tuple[int, Sequence[str]]], given: frozenset[str] = frozenset()) -> int:
     """The line on which a table begins: 1, or that of the names of its columns below a title and other such lines.
 
     A row that says what it names may stand below lines with fewer cells. Another one stands below lines of one cell:
     it has three cells, or these lines have no separator. A note with a separator in it is narrower than all below it.
+    `given` are names that somebody says are there.
     """
     first = [(line, cells, [cell for cell in cells if cell.strip()]) for line, cells in islice(rows, _MOST_ABOVE)]
     named = [sum(len(cell) <= _LONGEST_NAME and bool(_NAMES.search(cell)) for cell in filled) for *_, filled in first]
+    wanted = min(2, len(given))
+    if wanted and (told := [line for line, cells, _ in first if len(given & {*map(column_name, cells)}) >= wanted]):
+        return told[0]
     if not first or named[0] > 1 or (first[0][2] and all(map(_NAMES.fullmatch, first[0][2]))):
         return 1
     wide = [max((len(filled) for *_, filled in first[:n]), default=0) for n in range(len(first))]
@@ -210,7 +218,7 @@ def _sheet(path: Path, reading: Reading) -> tuple[list[list[str]], int]:
             filled = [(number, row) for number, row in enumerate(islice(rows, reading.most), 1) if any(row)]
     except UnreadableWorkbookError as error:
         raise UnclearLayoutError(f"whether this is XLSX: {error}") from None
-    first = _first_line(filled)
+    first = _first_line(filled, reading.names)
     table = [row for number, row in filled if number >= first]
     width = max(map(len, table), default=0)
     return [[*row, *[""] * (width - len(row))] for row in table], first
@@ -221,7 +229,7 @@ def _table(path: Path, encoding: str, settings: Mapping[str, Any], form: str | N
     usual = {"csv": ",", "tsv": "\t"}.get(form or "", "")
     fits: dict[str, tuple[TableDialect, list[list[str]]]] = {}
     for delimiter, quoting in product("\t|;,", (True, False)):
-        dialect = None if delimiter in fits else _dialect(path, encoding, delimiter, quoting=quoting)
+        dialect = None if delimiter in fits else _dialect(path, encoding, delimiter, reading.names, quoting=quoting)
         if dialect is not None and (rows := _rows(path, dialect, ROWS)):
             fits[delimiter] = dialect, rows
     width = max((dialect.width or 0 for dialect, _ in fits.values()), default=0)
@@ -253,14 +261,14 @@ def _units(path: Path, dialect: TableDialect) -> Iterator[RawRow]:
     return delimited_rows(path, path.name, dialect, list(range(dialect.width or 0)))
 
 
-def _dialect(path: Path, encoding: str, delimiter: str, *, quoting: bool) -> TableDialect | None:
+def _dialect(path: Path, encoding: str, delimiter: str, names: frozenset[str], *, quoting: bool) -> TableDialect | None:
     """How a file is split by this delimiter; ``None`` if its first row then has one cell or none."""
     dialect = TableDialect("path", encoding, delimiter, quoting=quoting, header=False, width=None)
     try:
         heads = list(islice(delimited_cells(path, dialect), _MOST_ABOVE))
     except DataError:
         return None
-    first = _first_line((row.line, row.cells) for row in heads)
+    first = _first_line(((row.line, row.cells) for row in heads), names)
     width = next((len(row.cells) for row in heads if row.line >= first), 0)
     return replace(dialect, width=width, first=first) if width > 1 else None
 
@@ -356,7 +364,7 @@ def _records(data: Any, where: str) -> tuple[str, list[Any]]:
         items = cast("list[Any]", data)
         if items and all(isinstance(item, dict) for item in items):
             inner = _inner(items[0])
-            if inner and not any(_ASKS.search(name) for name in items[0]):
+            if inner and not _is_question(items[0]):
                 below = [record for item in items for record in _records(item.get(inner) or [], "")[1]]
                 deeper = _records(items[0][inner], "")[0].removeprefix("[].")
                 return ".".join(filter(None, (where or "[]", f"{inner}[]", deeper))), below
@@ -380,11 +388,16 @@ def _records(data: Any, where: str) -> tuple[str, list[Any]]:
     return "", [values]
 
 
+def _is_question(record: Mapping[str, Any]) -> bool:
+    """Whether a record has a field that asks or claims something."""
+    return any(isinstance(value, str) and _ASKS.search(name) for name, value in record.items())
+
+
 def _inner(record: Mapping[str, Any]) -> str | None:
     """The field of a record that holds a list of objects with questions or parts of them."""
     for name, value in record.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):
             first = cast("dict[str, Any]", value[0])
-            if any("question" in field or field in ("qas", "qtext", "q") for field in first) or _inner(first) == "qas":
+            if _is_question(first) or "qas" in first or _inner(first):
                 return name
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,15 @@ class Cells:
     def is_empty(self) -> Mask:
         """Which cells are empty."""
         return self.starts == self.ends
+
+    def is_one_of(self, words: Iterable[bytes]) -> Mask:
+        """Which cells are one of a few short words."""
+        found, sizes = np.zeros(len(self), bool), self.ends - self.starts
+        for word in words:
+            rows = np.flatnonzero(sizes == len(word))
+            same = self.data[self.starts[rows][:, None] + np.arange(len(word))] == np.frombuffer(word, np.uint8)
+            found[rows] |= same.all(axis=1)
+        return found
 
     def take(self, places: Any) -> Cells:
         """The cells at these positions, or those of a mask."""

@@ -187,7 +187,7 @@ def find_keys(
     if key_as == "flags":
         key_as = "letter"
     elif key_as != "text":
-        texts = [part for text in texts for part in _split_keys(text, key_as, [option.key for option in options])]
+        texts = [part for text in texts for part in split_keys(text, key_as, [option.key for option in options])]
     keys: set[str] = set()
     for text in texts:
         key = find_key(text, key_as, options, normalise)
@@ -207,21 +207,24 @@ def _flagged(value: Any, options: tuple[Option, ...]) -> list[str] | Dropped:
     """The keys of the options whose flag, 1 or true, says that they are right; 0 or false says that they are not."""
     value = parse_cell(value)
     flags: Any = list(cast("dict[Any, Any]", value).values()) if isinstance(value, dict) else value
-    if (
-        not isinstance(flags, list)
-        or len(cast("list[Any]", flags)) != len(options)
-        or any(flag not in (0, 1) for flag in flags)
-    ):
-        return Dropped("key_not_in_options", f"{str(value)[:40]!r} is no list of 0 and 1, one for each option")
+    if not isinstance(flags, list) or any(flag not in (0, 1) for flag in cast("list[Any]", flags)):
+        return Dropped("key_not_in_options", f"{str(value)[:40]} is no list of 0 and 1, one for each option")
+    if (count := len(cast("list[Any]", flags))) != len(options):
+        return Dropped("key_not_in_options", f"{count} marks for {len(options)} options that have a text")
     return [option.key for option, flag in zip(options, cast("list[Any]", flags), strict=True) if flag]
 
 
-def _split_keys(text: str, key_as: KeyAs, keys: list[str]) -> list[str]:
-    """The keys in `text`, or `text` itself if it does not contain several."""
+def split_keys(text: str, key_as: KeyAs, keys: Sequence[str]) -> list[str]:
+    """The keys in `text`, or `text` itself if it does not contain several.
+
+    >>> split_keys("A, C", "letter", "abcd"), split_keys("0,2", "index", "AB"), split_keys("Cat", "letter", "ABC")
+    (['a', 'c'], ['0', '2'], ['Cat'])
+    """
     if key_as != "letter":
         return text.replace(",", " ").split()
     plain = _key_letters(text)
-    letters = next((form for form in (plain, plain.upper()) if form and all(letter in keys for letter in form)), "")
+    forms = (plain, plain.upper(), plain.lower())
+    letters = next((form for form in forms if form and all(letter in keys for letter in form)), "")
     return [text] if text in keys or not letters else list(letters)
 
 
@@ -253,7 +256,7 @@ def _by_letter(written: str, options: tuple[Option, ...]) -> str | Dropped:
     if written in keys:
         return written
     plain = _key_letters(written)
-    for candidate in (plain, plain.upper()):
+    for candidate in (plain, plain.upper(), plain.lower()):
         if candidate in keys:
             return candidate
         if len(candidate) > 1 and all(letter in keys for letter in candidate):

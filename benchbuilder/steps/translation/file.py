@@ -11,6 +11,8 @@ from typing import NamedTuple
 from benchbuilder.core import DataError, Payload, Row, raise_row_errors, read_row_file
 from benchbuilder.steps.translation.pairs import TextPair
 
+BY_MODEL = "model:"
+"""How the author of a translation begins that a model wrote."""
 TRANSLATION_COLUMNS = ("id", "part", "original", "translation", "author", "note", "fault")
 _NEEDED = TRANSLATION_COLUMNS[:4]
 BACK_COLUMN = "back"

@@ -53,6 +53,16 @@ def each_once(tails: list[str], count: int = 24) -> list[tuple[str, str]]:
             (language, name, each_once(["a", "b"]), "open")
             for language, name in (
                 ("zh", "主要材料"),
+                ("zh", "主要病害"),
+                ("zh", "主要害虫"),
+                ("zh", "天敌"),
+                ("en", "main diseases"),
+                ("en", "award received"),
+                ("en", "field of work"),
+                ("de", "Schädlinge"),
+                ("es", "premio recibido"),
+                ("fr", "ravageurs"),
+                ("pt", "pragas"),
                 ("en", "building material"),
                 ("de", "Hauptmaterial"),
                 ("es", "ingrediente principal"),
