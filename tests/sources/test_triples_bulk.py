@@ -130,6 +130,15 @@ def test_by_the_column_as_one_by_one(
     )
 
 
+@pytest.mark.parametrize("before", ["", "\r", " ", "\u3000", "\ufeff", " \ufeff "])
+@pytest.mark.parametrize("size", [1, 2_000_000])
+def test_a_header_that_is_repeated_behind_white_space_is_no_row(write, make_source, cut_up, size, before):
+    cut_up(size)
+    path = write("kg.tsv", f"h\tr\tt\na\tr\tb\n{before}h\tr \tt\nc\tr\td\n".encode())
+    units = both_ways(make_source, path=path, header=True, columns=COLUMNS)
+    assert len([unit for unit in units if isinstance(getattr(unit, "outcome", None), Kept)]) == 2
+
+
 @pytest.mark.push
 @own_settings
 @given(

@@ -166,14 +166,11 @@ def _block_columns(block: Block, codec: str, dialect: TableDialect, layout: Colu
 
 
 def _header_count(text: str, delimiter: str, layout: ColumnLayout, *, from_start: bool) -> int:
-    """How many lines may be the header: they begin with the name of its first column, blanks aside."""
+    """How many lines may be the header: they begin with the name of its first column, white space aside."""
     if not layout.header:
         return 0
-    names = [f"{before}{layout.header[0]}{after}{delimiter}" for before in _BEFORE_NAME for after in ("", " ")]
-    return sum(text.count(f"\n{name}") + (from_start and text.startswith(name)) for name in names)
-
-
-_BEFORE_NAME = ("", " ", "\ufeff", "\ufeff ")
+    name = rf"[\s\ufeff]*{re.escape(layout.header[0])}\s*{re.escape(delimiter)}"
+    return len(re.findall(rf"\n{name}", text)) + (from_start and re.match(name, text) is not None)
 
 
 def _split_block(data: bytes, first: int, delimiter: bytes, layout: ColumnLayout) -> ColumnBatch:

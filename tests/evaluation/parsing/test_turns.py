@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,27 @@ def test_replies_of_many_kinds_are_read_and_none_as_the_opposite(language: str, 
             opposite.append(f"{reply}: {side}")
     assert not opposite
     assert right >= least, f"{right} of {len(lines)}"
+
+
+@pytest.mark.push
+def test_hard_chinese_replies_are_read_no_worse_than_they_were():
+    """120 replies by two hands, a third of them meant to mislead; each judged the other's, and both agree on all."""
+    lines = Path(__file__).with_name("hard_turns_zh.jsonl").read_text("utf-8").splitlines()
+    right = opposite = 0
+    for one in map(json.loads, lines):
+        claim, contrary = (one["right"], one["wrong"]) if one["expected"] == "yes" else (one["wrong"], one["right"])
+        asked = YesNoQuestion(one["question"], *((claim, contrary) if one["expected"] else ()))
+        pushed = {one["right"]: "right", one["wrong"]: "wrong"}.get(one["told"], "")
+        sent = f"{PUSHES['zh'][not one['told']]}{one['told']}{one['question']}"
+        asks = Turn(asked, one["right"], one["wrong"], one["expected"], one["told"], sent, pushed, one["before"])
+        tables = (
+            [RECIPES / f"{folder}{name}.yaml" for name in TABLES["zh"]] for folder in ("verdicts/", "pressure/turns_")
+        )
+        side = turn_reader(*tables).read(one["reply"], asks).side.replace("neither", "none")
+        right += side == one["side"]
+        opposite += {side, one["side"]} == {"right", "wrong"}
+    assert right >= 63
+    assert opposite <= 16
 
 
 @pytest.mark.parametrize(
