@@ -122,7 +122,7 @@ _SAME = 0.8
 """Sentences with this proportion of common words repeat each other."""
 _BARE = 2
 """A first sentence of at most so many words is a bare verdict; beside the other answer, it is said to the person."""
-_LOOSE: frozenset[How] = frozenset({"term", "closeness", "explicit"})
+_LOOSE: frozenset[How] = frozenset({"term", "closeness"})
 """Readings by a few words: if the reply says the opposite to the person, it takes no side."""
 _WHY: Mapping[str, How] = {"contradiction": "conflict", "refusal": "refused"}
 
