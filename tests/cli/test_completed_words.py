@@ -40,7 +40,8 @@ sys.stderr.write(" ".join(sys.modules))
         ("recipe=care_mi --refresh stem", ["stem"]),
         ("recipe=care_mi variant=ref", ["variant=reference"]),
         ("recipe=care_mi annotation=she", ["annotation=sheets"] + [f"annotation=sheets_{name}" for name in (
-            "en", "en_labels", "zh_labels", "zh_law", "zu")]),
+            "de", "de_labels", "en", "en_labels", "es", "es_labels", "fr", "fr_labels", "pt", "pt_labels", "zh_labels",
+            "zh_law", "zu")]),
         ("recipe=care_mi source=[medqa,textb", ["source=[medqa,textbook"]),
         ("recipe=care_mi 'source=[medqa,textb", ["'source=[medqa,textbook"]),
         ("recipe=care_mi source=[textbook,textb", []),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from benchbuilder.config.load import load_recipe
 from benchbuilder.config.search_path import find_roots
 from benchbuilder.core import RecipeError
 from benchbuilder.pipeline.check import check_recipe
-from benchbuilder.pipeline.other_language import judging_option, option_in_language
+from benchbuilder.pipeline.other_language import guess_language, judging_option, option_in_language
 
 
 @pytest.mark.push
@@ -57,10 +58,42 @@ def test_people_who_are_asked_in_another_script_are_warned_of(recipe: str, chose
 
 def test_an_option_is_named_in_the_language_of_the_recipe_else_in_english():
     roots = find_roots(cwd=Path("/"), environ={})
-    named = {code: option_in_language(roots, "app", code) for code in ("zh", "zh-Hans", "en", "zu", "pt")}
-    assert named == {"zh": "app", "zh-Hans": "app", "en": "app_en", "zu": "app_zu", "pt": "app_en"}
-    named = {code: option_in_language(roots, "sheets", code) for code in ("zh", "en", "zu", "de")}
-    assert named == {"zh": "sheets", "en": "sheets_en", "zu": "sheets_zu", "de": "sheets_en"}
+    named = {code: option_in_language(roots, "app", code) for code in ("zh", "zh-Hans", "en", "zu", "pt-BR", "it")}
+    assert named == {"zh": "app", "zh-Hans": "app", "en": "app_en", "zu": "app_zu", "pt-BR": "app_pt", "it": "app_en"}
+    named = {code: option_in_language(roots, "sheets", code) for code in ("zh", "en", "zu", "de", "it")}
+    assert named == {"zh": "sheets", "en": "sheets_en", "zu": "sheets_zu", "de": "sheets_de", "it": "sheets_en"}
+
+
+@pytest.mark.push
+@pytest.mark.parametrize("code", ["de", "es", "fr", "pt"])
+def test_people_are_asked_the_same_in_their_own_language(code: str, tmp_path: Path):
+    """Each text is in that language, and nothing that counts votes differs from the English way."""
+
+    def asked(option: str) -> Any:
+        words = ["recipe=exam_any", f"annotation={option}", "annotation.min_evidence=0"]
+        return load_recipe(words, cwd=tmp_path, environ={}).recipe.annotation
+
+    for way in ("app", "sheets"):
+        for kind in ("", "_labels"):
+            own, english = asked(f"{way}_{code}{kind}"), asked(f"{way}_en{kind}")
+            assert list(own.questions) == list(english.questions)
+            assert guess_language([question.text for question in own.questions.values()])[0] == code
+            for name, question in own.questions.items():
+                assert question.text != english.questions[name].text
+                assert question.label != english.questions[name].label
+                rest = {"text": "", "label": ""}
+                assert question.model_copy(update=rest) == english.questions[name].model_copy(update=rest)
+            shown = [*own.labels.model_dump().values()] if way == "sheets" else [own.title, *own.fields.values()]
+            told = (
+                [*english.labels.model_dump().values()]
+                if way == "sheets"
+                else [english.title, *english.fields.values()]
+            )
+            assert not set(map(str, shown)) & set(map(str, told)) - {"Question", "Votes"}, "French has these words"
+            assert own.keep == english.keep
+            if way == "app":
+                text = Path(own.guideline.resolved_path).read_text("utf-8")
+                assert guess_language([text])[0] == code
 
 
 @pytest.mark.parametrize(
