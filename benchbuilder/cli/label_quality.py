@@ -50,7 +50,7 @@ def labels_line(notes_by_step: Notes, recipe: Recipe) -> str:
         return ""
     weak, unknown = (sum(len(one.questions(word)) for one in judged) for word in ("weak", "unknown"))
     reached = len(held) - weak - unknown
-    counts = [f"{n} {word}" for n, word in ((weak, "weak"), (unknown, "cannot tell")) if n]
+    counts = [f"{n} {word}" for n, word in ((weak, "weak"), (unknown, "with too few judgements to tell")) if n]
     more = f" ({', '.join(counts)}); `benchbuild votes quality`, with the same arguments, says more" if counts else ""
     more += "; the votes are illustrative" if holds_sample_votes(plain) else ""
     return f"labels: {reached} of {count_phrase(len(held), 'guiding question')} reach the floor of agreement{more}"

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html.parser import HTMLParser
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 from xml.parsers.expat import ExpatError
@@ -77,6 +78,9 @@ _BLOCKS = frozenset(
 )
 _BULLET = re.compile(r"\s*(?:[\u2022\u25aa\u25cf\u25a0\u2023\u2013*-]|\(?\d+[.)])\s+")
 _NUMBERED = re.compile(r"(\d+(?:\.\d+)*)\.?\s+(?=\D)")
+_MARKDOWN = re.compile(r"\A\s*(?:[-+*]\s+|#+\s+)|\*\*|__")
+_LABELLED = re.compile(r"[(\uff08]?(?:[A-Ja-j]|\d{1,4})[.\uff0e)\uff09\u3001:\uff1a]")
+_MOST_OPTIONS = 8
 _UNDERLINE = re.compile(r"[=~*_-]{4,}\Z")
 _LIST_OF_DEFINITIONS = re.compile(r"(?m)^(\S[^\n]*)\n(?:\s*\n)?:[ \t]+")
 
@@ -142,6 +146,35 @@ class Sections:
             self.line(" | ".join(f"{name}: {cell}" if name else cell for name, cell in cells if cell))
 
 
+class _Lines(Sections):
+    """Collects the lines of a document, each with its depth in lists; of a table, each row is one."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.found: list[tuple[int, str]] = []
+
+    def heading(self, level: int, text: str) -> None:  # noqa: ARG002
+        self.line(text)
+        self.found.append((0, ""))
+
+    def line(self, text: str, depth: int = 0) -> None:
+        self.found += [(depth, plain) for part in text.split("\n") if (plain := normalise_space(part))]
+
+    def table(self, rows: Sequence[Sequence[str]]) -> None:
+        for row in rows:
+            self.line(" ".join(row))
+
+    @property
+    def lettered(self) -> list[str]:
+        """The lines. Word keeps the letters of a list outside its text: a few items below a line have them again."""
+        lines = list[str]()
+        for depth, run in groupby(self.found, key=lambda found: found[0]):
+            texts = [text for _, text in run]
+            few = depth and lines and 1 < len(texts) <= _MOST_OPTIONS and not any(map(_LABELLED.match, texts))
+            lines += [f"{'ABCDEFGH'[at]}. {text}" for at, text in enumerate(texts)] if few else texts
+        return lines
+
+
 class _Html(HTMLParser):
     """Hands the blocks of a page to `Sections`."""
 
@@ -155,7 +188,7 @@ class _Html(HTMLParser):
     def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:  # noqa: ARG002
         self._hidden += tag in _HIDDEN
         if tag == "br" or (tag == "sup" and not self._hidden):
-            self._pieces.append(" ")
+            self._pieces.append("\n" if tag == "br" else " ")
         if self._hidden or tag not in _BLOCKS or (self._tables and tag not in ("table", "tr", "td", "th")):
             return
         self._end_block()
@@ -193,7 +226,8 @@ class _Html(HTMLParser):
             self._sections.table(self._rows)
 
     def _end_block(self) -> None:
-        text, self._pieces = normalise_space("".join(self._pieces)), []
+        whole, self._pieces = "".join(self._pieces), []
+        text = normalise_space(whole)
         if self._tables and self._block in ("td", "th"):
             (self._rows or [[]])[-1].append(text)
         elif not text:
@@ -207,7 +241,7 @@ class _Html(HTMLParser):
         elif self._block == "dd":
             self._sections.line(f"{self._term}: {text}")
         else:
-            self._sections.line(text, self._depth)
+            self._sections.line(whole, self._depth)
 
 
 def _read_html(text: str, sections: Sections) -> None:
@@ -297,6 +331,25 @@ _TEXTS: Mapping[str, Callable[[str, Sections], None]] = {
 }
 DOCUMENTS = (*_TEXTS, ".docx", ".pdf", ".epub")
 """The suffixes of documents."""
+
+
+def document_lines(path: Path, reading: Reading) -> list[str]:
+    """The lines of a document as they are printed, without headings and sections; those of a text as they are."""
+    suffix, lines = path.suffix.lower(), _Lines(path.stem)
+    if suffix == ".docx":
+        _read_word(read_given_file(path), lines)
+    elif suffix in (".html", ".htm"):
+        encoding = encoding_settings(path, reading).get("encoding", "utf-8")
+        _read_html(read_given_file(path).decode(encoding), lines)
+    elif suffix in (".txt", ".md"):
+        encoding = encoding_settings(path, reading).get("encoding", "utf-8")
+        text = read_given_file(path).decode(encoding).removeprefix("\ufeff")
+        return [_MARKDOWN.sub("", line) if suffix == ".md" else line for line in text.splitlines()]
+    else:
+        settings = {"kind": "books", "path": str(path), "running_lines": "drop"}
+        rows = first_rows("pages", settings, path, "", _MOST_PAGES)
+        return [line for row in rows if isinstance(row, Passage) for line in row.text.splitlines()]
+    return lines.lettered
 
 
 def read_document(path: Path, reading: Reading | None = None) -> tuple[list[dict[str | int, Any]], str]:

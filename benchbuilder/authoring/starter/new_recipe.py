@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +25,16 @@ from benchbuilder.authoring.starter.layout import propose_layout
 from benchbuilder.authoring.starter.read_back import first_rows
 from benchbuilder.authoring.starter.sample import Reading, UnclearLayoutError
 from benchbuilder.config import OPEN_PLACE, RecipeIndex, find_roots
-from benchbuilder.core import BenchbuilderError, Fact, Problem, RecipeError, Triple, read_given_file, read_given_text
+from benchbuilder.core import (
+    BenchbuilderError,
+    Fact,
+    Problem,
+    RecipeError,
+    Row,
+    Triple,
+    read_given_file,
+    read_given_text,
+)
 from benchbuilder.pipeline import guess_language, option_in_language
 from benchbuilder.steps import ACCEPTED_COLUMNS, PAIR_COLUMNS, render_rows
 
@@ -312,6 +322,14 @@ def _written(
     return WrittenSource(_filled(text, layout), place, file.data, file.given, warning)
 
 
+def _first_rows(name: str, settings: Mapping[str, Any], source: WrittenSource) -> list[Row]:
+    """The first rows of a source, from its file as it will be copied: it may have been converted."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / Path(source.place).name
+        copy.write_bytes(source.content)
+        return first_rows(name, settings, copy, "", _MOST_TRIPLES)
+
+
 def _graph(request: CloneRequest, sources: list[WrittenSource], library: RecipeIndex) -> tuple[str, GraphParts]:
     """The language of triples, asked for or told, and what a recipe needs for those of the files that can be read.
 
@@ -326,7 +344,7 @@ def _graph(request: CloneRequest, sources: list[WrittenSource], library: RecipeI
             name = argument.partition(":")[0]
             settings: Mapping[str, Any] = yaml.safe_load(source.text)[name]
             tags.update(filter(None, settings.get("languages", ())[:1]))  # RDF says in which language its names are
-            rows = first_rows(name, settings, files[-1], "", _MOST_TRIPLES)
+            rows = _first_rows(name, settings, source)
             read = [row.payload for row in rows if isinstance(row, Fact)]
             spelled = other_spellings(triple.relation for triple in read)
             if spelled and _kind_of(argument) == "triples":
