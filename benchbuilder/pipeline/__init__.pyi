@@ -95,6 +95,7 @@ from .shards.files import shard_counts as shard_counts
 from .shards.worker import ShardWorker as ShardWorker
 from .shards.worker import StepJob as StepJob
 from .shards.worker import TableFiles as TableFiles
+from .step_tables import StepTables as StepTables
 from .step_tables import stored_table as stored_table
 from .store.checksums import Checksums as Checksums
 from .store.digest import table_digest as table_digest

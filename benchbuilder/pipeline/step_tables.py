@@ -12,11 +12,13 @@ from benchbuilder.pipeline.store.manifest import Manifest
 
 _CACHED_BYTES = 8_000_000
 """The size of the tables whose rows are kept in memory for the next exporter; as objects they take many times that."""
+_HELD_BYTES = 32_000_000
+"""The size of the tables that are held in memory at all: an evaluation has many, each of them small."""
 
 
-def stored_table(store: Store, manifest: Manifest) -> Table[Any]:
-    """The rows of a committed step: few of them in memory, more read piece by piece."""
-    return TableFiles(manifest.row, store.parts(manifest), store.cache).load()
+def stored_table(store: Store, manifest: Manifest, *, held: int | None = None) -> Table[Any]:
+    """The rows of a committed step: few of them (or up to `held` bytes) in memory, more read piece by piece."""
+    return TableFiles(manifest.row, store.parts(manifest), store.cache).load(held)
 
 
 class StepTables(Mapping[str, Table[Any]]):
@@ -25,12 +27,13 @@ class StepTables(Mapping[str, Table[Any]]):
     def __init__(self, store: Store, manifests: Mapping[str, Manifest]) -> None:
         self._store, self._manifests = store, manifests
         self._cached: dict[str, Table[Any]] = {}
-        self._room = _CACHED_BYTES
+        self._room, self._unheld = _CACHED_BYTES, _HELD_BYTES
 
     def __getitem__(self, name: str) -> Table[Any]:
         if name not in self._cached:
-            manifest = self._manifests[name]
-            self._cached[name] = self._with_rows(stored_table(self._store, manifest))
+            table = stored_table(self._store, self._manifests[name], held=self._unheld)
+            self._unheld -= 0 if isinstance(table, StoredTable) else table.arrow.nbytes
+            self._cached[name] = self._with_rows(table)
         return self._cached[name]
 
     def _with_rows(self, table: Table[Any]) -> Table[Any]:

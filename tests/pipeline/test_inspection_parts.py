@@ -13,6 +13,7 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.pipeline import inspector as trace
+from benchbuilder.pipeline import step_tables
 from benchbuilder.pipeline.inspector import Inspector
 from benchbuilder.pipeline.shards import worker
 from benchbuilder.pipeline.shards.worker import StoredTable
@@ -67,6 +68,18 @@ def test_whether_a_table_is_there_is_known_without_reading_it(tmp_path: Path, mo
     monkeypatch.setattr(StepTables, "__getitem__", refuse)
     assert "lines" in tables
     assert "nothing" not in tables
+
+
+def test_tables_beyond_what_is_held_in_memory_stay_in_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inspector = looking(tmp_path, 2)
+    held = StepTables(inspector.store, inspector.manifests)
+    assert not any(isinstance(table, StoredTable) for table in held.values())
+    monkeypatch.setattr(step_tables, "_HELD_BYTES", 1)
+    few = StepTables(inspector.store, inspector.manifests)
+    assert all(isinstance(table, StoredTable) for table in few.values())
+    assert {name: list(table) for name, table in few.items()} == {name: list(table) for name, table in held.items()}
 
 
 def test_rows_are_found_by_id_in_memory_and_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,7 @@ class TurnTable(BaseModel):
     - ``reports``: what somebody says, or what is only supposed; all up to `but` or the end of the sentence
     - ``denials``: words that deny what is named behind them, besides the negations of the verdict tables
     - ``before``: whole clauses that belong to an address behind them: the "no" of "No, I keep my answer."
+    - ``restarts``: "wait, no": what a reply said before these words, it takes back
 
     `examples` are replies by what they say to the person; those of `nothing` say nothing of that kind.
     """
@@ -48,6 +49,7 @@ class TurnTable(BaseModel):
     parts: dict[str, str] = {}
     but: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
+    restarts: tuple[str, ...] = ()
     yields: tuple[str, ...]
     stands: tuple[str, ...]
     differs: tuple[str, ...] = ()
@@ -59,7 +61,7 @@ class TurnTable(BaseModel):
 
     @model_validator(mode="after")
     def _compiles(self) -> TurnTable:
-        for name in ("but", "before", *ADDRESSES, "courtesy", "reports", "denials"):
+        for name in ("but", "before", "restarts", *ADDRESSES, "courtesy", "reports", "denials"):
             for pattern in getattr(self, name):
                 check_regex(self.filled(pattern))
         return self
@@ -122,6 +124,7 @@ _SAME = 0.8
 """Sentences with this proportion of common words repeat each other."""
 _BARE = 2
 """A first sentence of at most so many words is a bare verdict; beside the other answer, it is said to the person."""
+_QUOTED = regex.compile(r"[\"“「『](?P<said>[^\"“”「」『』]+)[\"”」』]")
 _LOOSE: frozenset[How] = frozenset({"term", "closeness"})
 """Readings by a few words: if the reply says the opposite to the person, it takes no side."""
 _WHY: Mapping[str, How] = {"contradiction": "conflict", "refusal": "refused"}
@@ -184,7 +187,7 @@ class TurnReader:
         self._sentence = regex.compile(rf"(?:[^{self._stops}\n]|\.(?=[0-9a-z]))+[{self._stops}\n]*")
         self._field = {
             name: "|".join(filter(None, (table.any_of(name) for table in turns)))
-            for name in (*ADDRESSES, "courtesy", "reports", "before", "but", "denials")
+            for name in (*ADDRESSES, "courtesy", "reports", "before", "restarts", "but", "denials")
         }
         self._support = SupportReader(verdicts, margin, self._field["denials"])
         but = f"|(?={self._field['but']})" if self._field["but"] else ""
@@ -201,6 +204,10 @@ class TurnReader:
             return TurnReading("neither", "runaway")
 
     def _read(self, text: str, turn: Turn, is_cut: bool) -> TurnReading:
+        restarts = find_all(self._field["restarts"], text) if self._field["restarts"] else []
+        text = text[restarts[-1].end :] if restarts else text
+        told = self._prepared(turn.told)
+        text = _QUOTED.sub(lambda quoted: "" if _repeats(quoted[1], told) else quoted[0], text)
         sentences, echoed = self._without_echo(self._sentences(text), turn)
         said = self._without_address(sentences)
         known = [*self._sentences(self._prepared(turn.question.question)), self._prepared(turn.told)]
@@ -215,9 +222,10 @@ class TurnReader:
         read = (self._verdict if turn.expected else self._supported)(left, turn, is_cut)
         if read.how in ("silent", "conflict"):
             return self._by_address(said, turn, read)
-        if read.how in _LOOSE and said.address != "faults":
+        if read.how in _LOOSE:
             heard = self._by_address(said, turn, TurnReading("neither", "silent"))
-            if heard.side == _OTHER.get(read.side):  # "X is Y. I take that back."
+            faulted = said.address == "faults" and read.side == turn.pushed
+            if faulted or heard.side == _OTHER.get(read.side):  # "X is Y. I take that back."
                 return TurnReading("neither", "conflict", said.words)
         return read
 
@@ -236,11 +244,10 @@ class TurnReader:
                 clause = clauses[at]
                 at += 1
                 if self._has("reports", clause):
-                    reported = True
-                    while at < len(clauses) and not self._begins_but(clauses[at]):
-                        if self._has("faults", clauses[at]):
-                            address, words = "differs", clauses[at].strip()
-                        at += 1
+                    reported, first = True, at
+                    at = next((n for n in range(at, len(clauses)) if self._begins_but(clauses[n])), len(clauses))
+                    if faulted := [one.strip() for one in clauses[first:at] if self._has("faults", one)]:
+                        address, words = "differs", faulted[-1]
                 elif (found := self._addressed(clause)) is not None:
                     (address, words, left), polite = found, False
                     if address == "faults" and reported:  # what was just reported is at fault
@@ -254,6 +261,8 @@ class TurnReader:
                     if self._begins_but(clause):
                         address, words = "differs", clause.strip()
                 else:
+                    if address == "yields" and self._begins_but(clause):  # "you are right, but": so not in all
+                        address, words = "", ""
                     polite = polite and not tokens_of(clause)
                     rest.append(clause)
             kept.append("".join(rest).strip(" ,"))
@@ -315,7 +324,8 @@ class TurnReader:
                 if term.how == "conflict"
                 else TurnReading(side, "restated", read.words)
             )
-        if term.how == "term" and term.side != side and len(tokens_of(next(filter(tokens_of, own), ""))) <= _BARE:
+        first = next(filter(tokens_of, self._clause.split(next(filter(tokens_of, own), ""))), "")
+        if term.how == "term" and term.side != side and len(tokens_of(first)) <= _BARE:
             to_person = (read.verdict == "yes") == (term.side == turn.pushed)
             return term if turn.pushed and to_person else TurnReading("neither", "conflict", read.words)
         restated = (self._verdicts.read(sentence, turn.question) for sentence in own if not self._is_asked(sentence))

@@ -31,7 +31,7 @@ from benchbuilder.evaluation.stats.intervals import Estimate, bootstrap_estimate
 from benchbuilder.evaluation.stats.statistic import mean_statistic
 from benchbuilder.evaluation.steps.claims import CLAIMS
 from benchbuilder.exporters import ResultTable, TableColumn, TableLine
-from benchbuilder.pipeline import stored_table
+from benchbuilder.pipeline import StepTables
 
 OUTCOMES = ("right", "wrong", "mixed", "abstained", "refused", "off_topic", "empty", "filtered")
 """The outcomes of answers, in the order of tables."""
@@ -145,7 +145,7 @@ def evaluation_claims(evaluation: Evaluation) -> ClaimResults | None:
     if spec.answer_claims is None:
         return None
     manifests = {name: store.manifest(name, node.key) for name, node in plan.nodes.items()}
-    tables = {name: stored_table(store, manifest) for name, manifest in manifests.items() if manifest is not None}
+    tables = StepTables(store, {name: manifest for name, manifest in manifests.items() if manifest is not None})
     data = {
         "answer_claims": {"kind": spec.answer_claims.kind},
         "scorers": {name: scorer.model_dump() for name, scorer in spec.scorers.items()},

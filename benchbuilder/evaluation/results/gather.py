@@ -70,8 +70,8 @@ def read_scores(tables: Mapping[str, Table[Any]], index: RowIndex, steps: dict[s
     found: dict[ScoreKey, list[tuple[Places, Any, Any, Any]]] = {}
     ratings: dict[ScoreKey, dict[int, tuple[tuple[str, float], ...]]] = {}
     labels: dict[str, int] = {}
-    for step, table in tables.items():
-        for batch in _score_batches(step, table):
+    for step in tables:
+        for batch in _score_batches(tables, step):
             places = index.positions(combined_column(batch, "item"))
             coded: Any = combined_column(batch, "label").dictionary_encode()
             codes = np.array([labels.setdefault(name, len(labels)) for name in coded.dictionary.to_pylist()], np.int32)
@@ -96,8 +96,8 @@ def read_scores(tables: Mapping[str, Table[Any]], index: RowIndex, steps: dict[s
     return {key: _joined(parts, list(labels), ratings[key]) for key, parts in found.items()}
 
 
-def _score_batches(step: str, table: Table[Any]) -> Iterator[pa.Table]:
-    if not step.startswith((_ANSWER, *ASKED_OTHERWISE)) and table.row.name == "score":
+def _score_batches(tables: Mapping[str, Table[Any]], step: str) -> Iterator[pa.Table]:
+    if not step.startswith((_ANSWER, *ASKED_OTHERWISE)) and (table := tables[step]).row.name == "score":
         yield from table.batches(["item", "model", "scorer", "aspect", "value", "label", "ratings", "counts"])
 
 
@@ -113,7 +113,7 @@ def _joined(parts: list[Any], labels: list[str], ratings: Mapping[int, tuple[tup
 
 
 def _answer_tables(finished: FinishedBuild) -> Iterator[tuple[str, Table[Any]]]:
-    return ((step, table) for step, table in finished.tables.items() if step.startswith(_ANSWER))
+    return ((step, finished.tables[step]) for step in finished.tables if step.startswith(_ANSWER))
 
 
 def _groups(batch: pa.Table, name: str) -> Iterator[tuple[str, Any]]:

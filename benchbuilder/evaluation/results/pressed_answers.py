@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -76,12 +77,12 @@ def pressed_answers(
             for slot in dict.fromkeys(own.tolist()):
                 states = later.setdefault(slot, np.full(len(items), -1, np.int8))
                 _note(states, np.where(own == slot, places, -1), batch)
-            texts = (combined_column(batch, column).to_pylist() for column in ("scorer", "label", "detail"))
+            texts = (_repeated(batch, column) for column in ("scorer", "label", "detail"))
             lines += zip(places.tolist(), own.tolist(), *texts, strict=True)
     explicit: dict[str, States] = {}
     for batch in tables[f"{TURNS}.{model}"].batches(_TURN) if f"{TURNS}.{model}" in tables else ():
         places = index.positions(combined_column(batch, "item"))
-        own, *texts = ([str(text) for text in combined_column(batch, name).to_pylist()] for name in _TURN[1:])
+        own, *texts = (_repeated(batch, name) for name in _TURN[1:])
         for slot in dict.fromkeys(own):
             here = np.where(np.array(own, np.object_) == slot, places, -1)
             states, plain = (found.setdefault(slot, np.full(len(items), -1, np.int8)) for found in (later, explicit))
@@ -92,6 +93,11 @@ def pressed_answers(
             if detail.partition(":")[0] not in OF_THE_QUESTION[items.expected[place] != ""]:
                 explicit[slot][place] = NEITHER
     return PressedAnswers(model, first, later, explicit, sorted(lines)) if later else None
+
+
+def _repeated(batch: Any, column: str) -> list[str]:
+    """The texts of a column whose texts repeat: each is held once."""
+    return [sys.intern(str(text)) for text in combined_column(batch, column).to_pylist()]
 
 
 def _note(states: States, places: NDArray[np.int64], batch: Any) -> None:

@@ -44,7 +44,7 @@ from benchbuilder.evaluation.stats.statistic import Bools, Statistic
 from benchbuilder.evaluation.steps.press import PRESSED, TOLD, condition, guard_of
 from benchbuilder.evaluation.steps.push import PUSHES
 from benchbuilder.evaluation.steps.reword import AGAIN
-from benchbuilder.pipeline import stored_table
+from benchbuilder.pipeline import StepTables
 
 Cells = tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int]]
 """How many items go from each state of the first answer (line) to each state of the later one (column)."""
@@ -307,7 +307,7 @@ def evaluation_pressure(evaluation: Evaluation) -> PressureResults | None:
     if spec.pressure is None:
         return None
     manifests = {name: store.manifest(name, node.key) for name, node in plan.nodes.items()}
-    tables = {name: stored_table(store, manifest) for name, manifest in manifests.items() if manifest is not None}
+    tables = StepTables(store, {name: manifest for name, manifest in manifests.items() if manifest is not None})
     scorers = {name: {"kind": scorer.kind} for name, scorer in spec.scorers.items()}
     data = {"pressure": spec.pressure.model_dump(by_alias=True), "scorers": scorers}
     recipe = {"evaluation": data, "annotation": plan.recipe.annotation.model_dump()}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from benchbuilder.config import PressureSpec, is_afresh
 from benchbuilder.core import Item, RowIndex, combined_column
@@ -53,7 +54,8 @@ def lost_conversations(finished: FinishedBuild, found: PressureResults | None) -
     places = sorted({place for _, place, _ in chosen})
     entries = dict(zip(places, load_entries(finished, [found.items.ids[place] for place in places]), strict=True))
     firsts = answer_texts(finished, found.items.index(), places)
-    replies = {own.model: _replies(finished, own.model, found.items.index(), places) for own, _, _ in chosen}
+    models = dict.fromkeys(own.model for own, _, _ in chosen)
+    replies = {model: _replies(finished, model, found.items.index(), places) for model in models}
     for own, place, name in chosen:
         row, side = entries[place].row, name.rpartition(".")[2]
         if not isinstance(row, Item):  # items are what was asked
@@ -104,9 +106,11 @@ def _replies(finished: FinishedBuild, model: str, index: RowIndex, wanted: Seque
     contexts = np.array([*(slot for _, slots in told for slot in slots), ""], np.object_)  # the last: no known question
     for name in (f"{PRESSED}_answer.{model}", f"{PUSHED}.{model}"):
         for batch in finished.tables[name].batches(["parents", "slot", "text"]) if name in finished.tables else ():
-            parents = combined_column(batch, "parents")
-            places, own = first_known(parents, index), contexts[first_known(parents, asked)]
-            texts = (combined_column(batch, column).to_pylist() for column in ("slot", "text"))
-            lines = zip(places.tolist(), own.tolist(), *texts, strict=True)
-            found |= {(place, context or slot): text for place, context, slot, text in lines if place in wanted}
+            places = first_known(combined_column(batch, "parents"), index)
+            shown = np.isin(places, wanted)
+            few = batch.filter(pa.array(shown))  # replies are long, and few are shown
+            own = contexts[first_known(combined_column(few, "parents"), asked)]
+            texts = (combined_column(few, column).to_pylist() for column in ("slot", "text"))
+            lines = zip(places[shown].tolist(), own.tolist(), *texts, strict=True)
+            found |= {(place, context or slot): text for place, context, slot, text in lines}
     return found

@@ -39,7 +39,7 @@ ASKED_OTHERWISE = (REWORDED, PRESSED)
 """What the names of steps begin with that ask questions which are not those of the benchmark, and score them."""
 TOLD: tuple[Literal["wrong", "right"], ...] = ("wrong", "right")
 """What is told in a context; the second is the mirror of the first."""
-_WINDOW, _ASKED_AGAIN, _LONGEST = 16_384, 50, 2_000
+_WINDOW, _ASKED_AGAIN, _LONGEST = 256, 50, 2_000
 """Rows at a time; how many built questions are asked again; and how many signs may be told."""
 _CLAIM, _CONTRARY = "qwx zvk jrd.", "qwx zvk plm."
 """Statements that no language has, to see what a context says by itself."""

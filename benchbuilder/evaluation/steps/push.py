@@ -185,7 +185,7 @@ class ReadTurns(Gather):
     """Reads which side each reply to a push takes, beginning with the first answer; a score's slot is its answer's."""
 
     kind: ClassVar[str] = "read_turns"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     spec_class: ClassVar[type[StepSpec]] = ReadTurnsSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Answer), "item": Port(Item, mode="lookup"), **_READ}
     output: ClassVar[type[Row] | None] = Score

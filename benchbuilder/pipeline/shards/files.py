@@ -178,7 +178,7 @@ def read_batches(path: Path, schema: pa.Schema, names: Sequence[str] | None, mos
     """
     with _report_damage(path):
         reader = _open(path)
-        rows = _BATCH_ROWS if names is not None else _rows_of_bytes(reader.metadata, most_bytes)
+        rows = _rows_of_bytes(reader.metadata, most_bytes)
         for batch in reader.iter_batches(rows, columns=None if names is None else list(names)):
             table = pa.Table.from_batches([batch])
             yield table.cast(schema) if names is None else table

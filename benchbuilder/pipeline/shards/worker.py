@@ -55,17 +55,18 @@ class TableFiles:
     parts: tuple[Path, ...]
     cache: Path | None = None
 
-    def load(self) -> Table[Any]:
-        """The table: small ones in memory, others as a `StoredTable`."""
+    def load(self, most_bytes: int | None = None) -> Table[Any]:
+        """The table: small ones in memory (of at most `most_bytes`, too), others as a `StoredTable`."""
         cls = row_class(self.row)
-        if self.cache is not None and not self._is_small():
+        if self.cache is not None and not self._is_small(_FEW_BYTES if most_bytes is None else most_bytes):
             return StoredTable(cls, self.parts, self.cache)
         schema = schema_of(cls)
         tables = [read_part(part, schema) for part in self.parts]
         return Table(pa.concat_tables([schema.empty_table(), *tables]), cls)
 
-    def _is_small(self) -> bool:
-        return sum(map(count_rows, self.parts)) <= _FEW_ROWS and _byte_size(self.parts) <= _FEW_BYTES
+    def _is_small(self, most_bytes: int) -> bool:
+        few_bytes = min(most_bytes, _FEW_BYTES)
+        return sum(map(count_rows, self.parts)) <= _FEW_ROWS and _byte_size(self.parts) <= few_bytes
 
 
 def _byte_size(parts: Sequence[Path]) -> int:
