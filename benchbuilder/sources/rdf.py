@@ -43,7 +43,7 @@ class RelationSpec(Spec):
 
 
 class RdfSpec(SourceSpec):
-    """RDF files (N-Triples or Turtle), and the meaning of their predicates.
+    """RDF files (N-Triples, Turtle or RDF/XML), and the meaning of their predicates.
 
     Predicates are written with a prefix (``skos:prefLabel``) or in full (``http://example.org/treats``). The prefixes
     rdf, rdfs, skos, owl, dcterms and schema are known.
@@ -106,7 +106,7 @@ class RdfSpec(SourceSpec):
 class Rdf(UnitSource[RdfSpec]):
     """Statements whose predicate the recipe names, joined with the names and types of their nodes.
 
-    A unit is a statement. Its number is its line in N-Triples, and its position among all statements in Turtle. The
+    A unit is a statement. Its number is its line in N-Triples, and its position among all statements otherwise. The
     other statements of a file are reported as an auxiliary file ``FILE (names)``. It counts used names and types, names
     in other languages, names of unreferenced nodes, and other predicates.
     """
@@ -235,6 +235,6 @@ class Rdf(UnitSource[RdfSpec]):
             raise wrong_shape(
                 self.key("path"), source_file.name, expected=f"a file that ends in {', '.join(RDF_SUFFIXES)}",
                 found=f"the suffix {source_file.path.suffix!r}",
-                next=f"set {self.key('format')}: n_triples or turtle",
+                next=f"set {self.key('format')}: n_triples, turtle or rdf_xml",
             )  # fmt: skip
         return RdfFile(source_file, form, self.key("path"))

@@ -79,6 +79,20 @@ def test_turtle_as_triples(write, make_source):
     }  # fmt: skip
 
 
+def test_rdf_xml_is_read_as_turtle_is(write, make_source):
+    from pyoxigraph import RdfFormat, parse, serialize
+
+    same = serialize((one.triple for one in parse(TURTLE, RdfFormat.TURTLE)), format=RdfFormat.RDF_XML)
+    rows, drops, _ = read_all(make_source("rdf", "kg", path=write("kg.owl", same), **TRIPLES))
+    other, other_drops, _ = read_all(make_source("rdf", "kg", path=write("kg.ttl", TURTLE), **TRIPLES))
+    assert {(one.payload.head, one.payload.relation, one.payload.tail) for one in rows} == {
+        (one.payload.head, one.payload.relation, one.payload.tail) for one in other
+    }
+    assert sorted(reason for reason, _ in drops) == sorted(reason for reason, _ in other_drops)
+    with pytest.raises(DataError, match="a file in RDF/XML"):
+        list(make_source("rdf", "kg", path=write("bad.rdf", same[:-20]), **TRIPLES).read())
+
+
 def test_turtle_as_passages(write, make_source):
     rows, drops, _ = read_all(make_source("rdf", "kb", path=write("kg.ttl", TURTLE), **PASSAGES))
     assert [(row.base, row.document, row.title, row.text) for row in rows] == [
@@ -136,7 +150,7 @@ def test_shapes_that_are_wrong(write, make_source):
     for path, told in (
         (write("kg.ttl", "@prefix ex: <http://example.org/> . ex:a ex:b ."), "a file in Turtle"),
         (write("kg.nt", "a,b,c\n" * 5), "none of the first 5 units"),
-        (write("kg.rdf", "<x/>"), "the suffix '.rdf'"),
+        (write("kg.xml", "<x/>"), "the suffix '.xml'"),
         ("none.nt", "missing"),
     ):
         with pytest.raises(DataError, match=told) as raised:

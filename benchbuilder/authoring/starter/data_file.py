@@ -7,6 +7,7 @@ import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, cast
 from benchbuilder.authoring.starter.cells import IDENTIFIER, Cells, Layout, columns_of, label_of
 from benchbuilder.authoring.starter.converted import ConvertedFile, convert_file
 from benchbuilder.authoring.starter.documents import DOCUMENTS, read_document
+from benchbuilder.authoring.starter.entity_table import records_by_key, triples_of_entities
 from benchbuilder.authoring.starter.graph import rdf_layout
 from benchbuilder.authoring.starter.layout import TEXT, find_columns, layout_of
 from benchbuilder.authoring.starter.sample import (
@@ -73,11 +75,12 @@ _EVIDENCE = re.compile(
 """Names of columns of texts: that options are about, so that they are shown; and that show an answer."""
 _HINT = (
     "name its columns, for instance --columns question=COL,options=COL,options=COL,key=COL or "
-    "question=COL,right=COL,wrong=COL or claim=COL,label=COL or head=COL,relation=COL,tail=COL; or its kind: "
-    "--source NAME:KIND=FILE"
+    "question=COL,right=COL,wrong=COL or claim=COL,label=COL or head=COL,relation=COL,tail=COL or, of a table with a "
+    "row for each entity, head=COL; or its kind: --source NAME:KIND=FILE"
 )
 _NO_DOCUMENTS = (".doc", ".odt", ".rtf", ".pptx")
 _SECTIONS = Layout({"text": "text", "title": "title", "document": "document"}, {"format": "jsonl"})
+_TRIPLES = Layout({"head": "head", "relation": "relation", "tail": "tail"}, {"format": "jsonl"})
 _CHOICES, _ANSWERED = ("multiple_choice", "several_choice"), ("claims", "question_answer")
 MOST_BYTES = 20_000_000
 """The size limit of a copied file."""
@@ -230,7 +233,12 @@ def _read_part(path: Path, name: str, told: Mapping[str, list[str]], reading: Re
         return DataFile(path, name, "corpus", ".jsonl", sections.data, _SECTIONS, texts, notes=[sections.note])
     sample = FileSample(converted.records) if converted is not None else None
     suffix, data = (".jsonl", converted.data) if converted is not None else (suffix, read_given_file(path))
-    kind, layout, found = _told(path.with_suffix(suffix) if converted else path, sample, told, reading)
+    try:
+        kind, layout, found = _told(path.with_suffix(suffix) if converted else path, sample, told, reading)
+    except UnclearLayoutError as question:
+        if question.sure or converted or (entities := _entities(path, name, told, reading)) is None:
+            raise
+        return entities
     cells = columns_of(found.records)
     if told.get("key_as"):
         layout = Layout(layout.columns, {**layout.settings, "key_as": told["key_as"][0]})
@@ -259,6 +267,21 @@ def _read_part(path: Path, name: str, told: Mapping[str, list[str]], reading: Re
     said = ((role, value) for role in ("key_as", *_LABELS, *_FILE) for value in told.get(role, ()))
     roles = (*_roles(kind, layout, evidence, cells), *said)
     return DataFile(path, name, kind, suffix, data, layout, texts, evidence, notes, roles)
+
+
+def _entities(path: Path, name: str, told: Mapping[str, list[str]], reading: Reading) -> DataFile | None:
+    """The triples of a table with a row for each entity; ``None`` if it is none, or somebody said more of it."""
+    if set(told) - {"head", *_FILE}:
+        return None
+    records = records_by_key(path)
+    with suppress(UnclearLayoutError):
+        records = records or read_sample(path, replace(reading, most=None)).records
+    if (found := triples_of_entities(records, told.get("head", [""])[-1]) if records else None) is None:
+        return None
+    triples, note, named = found
+    table, texts = ConvertedFile(triples, note), [str(text) for row in triples for text in row.values()]
+    roles = [("head", named)]
+    return DataFile(path, name, "triples", ".jsonl", table.data, _TRIPLES, texts, notes=[note], roles=roles)
 
 
 def _left_out(found: FileSample, kind: str) -> Iterator[str]:

@@ -158,7 +158,8 @@ def rdf_layout(path: Path) -> tuple[Layout, Sequence[str]]:
     """
     with imports_of("rdf", "RDF"):
         from pyoxigraph import Literal, NamedNode, RdfFormat, parse
-    form = RdfFormat.N_TRIPLES if RDF_SUFFIXES[path.suffix.lower()] == "n_triples" else RdfFormat.TURTLE
+    forms = {"n_triples": RdfFormat.N_TRIPLES, "turtle": RdfFormat.TURTLE, "rdf_xml": RdfFormat.RDF_XML}
+    form = forms[RDF_SUFFIXES[path.suffix.lower()]]
     relations, names, tags = Counter[str](), dict[str, list[str]](), Counter[str]()
     try:
         for statement in islice(

@@ -22,8 +22,16 @@ if TYPE_CHECKING:
     Term = NamedNode | BlankNode | OxigraphLiteral | Triple
 
 
-RdfFormat = Literal["n_triples", "turtle"]
-RDF_SUFFIXES: dict[str, RdfFormat] = {".nt": "n_triples", ".ttl": "turtle", ".turtle": "turtle"}
+RdfFormat = Literal["n_triples", "turtle", "rdf_xml"]
+RDF_SUFFIXES: dict[str, RdfFormat] = {
+    ".nt": "n_triples",
+    ".ttl": "turtle",
+    ".turtle": "turtle",
+    ".rdf": "rdf_xml",
+    ".owl": "rdf_xml",
+}
+_CALLED = {"turtle": "Turtle", "rdf_xml": "RDF/XML"}
+_BY_LINES = ", or set format: n_triples to drop only the lines that cannot be read"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -57,18 +65,18 @@ class RdfFile:
     def statements(self, predicates: Collection[str]) -> Iterator[RdfStatement]:
         """Yield every statement of the file: whole for the given predicates, only its number for all others.
 
-        In N-Triples, the number is the line; a line that cannot be read is a statement with a reason. In Turtle,
-        statements are counted from 1.
+        In N-Triples, the number is the line; a line that cannot be read is a statement with a reason. In Turtle and
+        RDF/XML, statements are counted from 1.
 
         Args:
             predicates: IRIs of the predicates to read.
 
         Raises:
-            DataError: A Turtle file has a syntax error; the message names its line.
+            DataError: A file in Turtle or RDF/XML has a syntax error; the message names its line.
             InstallationError: The extra ``rdf`` is not installed.
         """
         import_library("pyoxigraph", "rdf", self.file.name)
-        return self._lines(predicates) if self.form == "n_triples" else self._turtle(predicates)
+        return self._lines(predicates) if self.form == "n_triples" else self._document(predicates)
 
     def _lines(self, predicates: Collection[str]) -> Iterator[RdfStatement]:
         from pyoxigraph import RdfFormat, parse
@@ -94,8 +102,10 @@ class RdfFile:
                 continue
             yield maker.statement(number, triple.triple)
 
-    def _turtle(self, predicates: Collection[str]) -> Iterator[RdfStatement]:
+    def _document(self, predicates: Collection[str]) -> Iterator[RdfStatement]:
         from pyoxigraph import RdfFormat, parse
+
+        form = RdfFormat.TURTLE if self.form == "turtle" else RdfFormat.RDF_XML
 
         numbers: dict[str, int] = {}
 
@@ -107,14 +117,14 @@ class RdfFile:
         with open_given_file(self.file.path, most_bytes=None) as stream:
             if stream.read(len(_BYTE_ORDER_MARK)) != _BYTE_ORDER_MARK:
                 stream.seek(0)
-            triples = parse(stream, RdfFormat.TURTLE, base_iri=f"file:///{quote(self.file.name)}", lenient=True)
+            triples = parse(stream, form, base_iri=f"file:///{quote(self.file.name)}", lenient=True)
             try:
                 for number, triple in enumerate(triples, 1):
                     yield maker.statement(number, triple.triple)
             except (SyntaxError, ValueError) as error:
                 raise wrong_shape(
-                    self.key, self.file.name, expected="a file in Turtle", found=_shorten(error, 200),
-                    next="correct the file, or set format: n_triples to drop only the lines that cannot be read",
+                    self.key, self.file.name, expected=f"a file in {_CALLED[self.form]}", found=_shorten(error, 200),
+                    next="correct the file" + _BY_LINES if self.form == "turtle" else "correct the file",
                 ) from error  # fmt: skip
 
 
