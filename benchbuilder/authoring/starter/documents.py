@@ -346,7 +346,7 @@ def document_lines(path: Path, reading: Reading) -> list[str]:
         text = read_given_file(path).decode(encoding).removeprefix("\ufeff")
         return [_MARKDOWN.sub("", line) if suffix == ".md" else line for line in text.splitlines()]
     else:
-        settings = {"kind": "books", "path": str(path), "running_lines": "drop"}
+        settings = {"kind": "books", "path": str(path), "running_lines": "drop", "join_hyphens": False}
         rows = first_rows("pages", settings, path, "", _MOST_PAGES)
         return [line for row in rows if isinstance(row, Passage) for line in row.text.splitlines()]
     return lines.lettered

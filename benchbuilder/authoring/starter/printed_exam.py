@@ -63,8 +63,9 @@ def read_printed_exam(lines: Sequence[str], name: str) -> tuple[list[dict[str | 
     Raises:
         UnclearLayoutError: There are questions with options, and the key of none.
     """
-    found, rest = _questions([(at, part) for at, line in enumerate(lines, 1) for part in _split(line)])
-    if not found and (keys := _lone_keys(lines)) >= _FEWEST:
+    pairs = enumerate(zip(lines, [*lines[1:], ""], strict=False), 1)  # no line, no pair
+    found, rest = _questions([(at, part) for at, (line, following) in pairs for part in _split(line, following)])
+    if not any(one.options for one in found) and (keys := _lone_keys(lines)) >= _FEWEST:
         raise UnclearLayoutError(
             f"a list of {keys} keys, and no options behind letters",
             sure=True,
@@ -77,7 +78,7 @@ def read_printed_exam(lines: Sequence[str], name: str) -> tuple[list[dict[str | 
         one.keys = one.keys or listed.get(one.number or (0 if numbered else place), "")
     whole = [one for one in found if len(one.options) > 1 and one.text]
     keyed = [one for one in whole if one.keys and max(one.keys) <= _LETTERS[len(one.options) - 1]]
-    if len(keyed) < min(_FEWEST, max(len(whole), 1)) or not any(one.text for one in keyed):
+    if len(keyed) < _FEWEST:
         if len(whole) >= _UNKEYED and sum(bool(_ASKS.search(one.text)) for one in whole) > len(whole) / 2:
             raise UnclearLayoutError(
                 f"{count_phrase(len(whole), 'question')} with options and no key: where the right answers stand",
@@ -112,7 +113,7 @@ def _questions(lines: Sequence[tuple[int, str]]) -> tuple[list[_PrintedQuestion]
     for place, (at, line) in enumerate(lines, 1):
         text, own = line.strip(), found[-1] if found else None
         if _heads_key_list(text, len(found)):
-            return found, [text, *(rest for _, rest in lines[place:])]
+            return found + _bare(stem), [text, *(rest for _, rest in lines[place:])]
         if not text:
             role, stem = "", [*stem, (at, "")] if stem else []
         elif (options := _options(text, 0)) and (stem or (role == "explanation" and own and own.notes[role][1:])):
@@ -133,9 +134,17 @@ def _questions(lines: Sequence[tuple[int, str]]) -> tuple[list[_PrintedQuestion]
             own.notes[role].append(text)
         elif own is not None and role == "options" and not stem and text[:1].islower():
             own.options[-1] = f"{own.options[-1]} {text}"
+        elif _number_of(text):
+            found += _bare(stem)
+            stem, role = [(at, text)], ""
         else:
-            stem, role = [*([] if _number_of(text) else stem), (at, text)], ""
-    return found, []
+            stem, role = [*stem, (at, text)], ""
+    return found + _bare(stem), []
+
+
+def _bare(stem: Sequence[tuple[int, str]]) -> list[_PrintedQuestion]:
+    """The numbered question of lines behind which no options came."""
+    return [_question(stem, stem[0][0])] if stem and _number_of(stem[0][1]) else []
 
 
 def _question(stem: Sequence[tuple[int, str]], at: int) -> _PrintedQuestion:
@@ -170,11 +179,17 @@ def _is_option(text: str) -> bool:
     return any(_options(text, known) for known in range(len(_LETTERS)))
 
 
-def _split(line: str) -> list[str]:
-    """A line, or the question and the options that stand in it."""
+def _split(line: str, following: str) -> list[str]:
+    """A line, or the question and the options that stand in it.
+
+    These are three at least, two behind a question mark, or some that go on in the line that follows.
+    """
     for mark in re.finditer(r"(?<=\s)[(\uff08]?[Aa][.\uff0e)\uff09\u3001]", line):
-        if len(_options(line[mark.start() :], 0)) > 2:
-            return [line[: mark.start()], line[mark.start() :]]
+        before, behind = line[: mark.start()], line[mark.start() :]
+        count = len(_options(behind, 0))
+        asks = count == 2 and _ASKS.search(before) is not None
+        if count > 2 or asks or (count and _options(following.strip(), count)):
+            return [before, behind]
     return [line]
 
 

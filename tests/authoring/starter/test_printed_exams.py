@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pdf_pages import pdf
 
 from benchbuilder.authoring.starter.converted import convert_file
 from benchbuilder.authoring.starter.data_file import read_data_files
@@ -151,6 +152,13 @@ def test_a_key_that_is_no_option_or_missing_leaves_its_question_out_and_says_whe
     )
 
 
+def test_a_numbered_question_without_options_is_counted():
+    found = read_printed_exam(f"{GERMAN.replace('Lösungen', '4. Warum?' + chr(10) + '5. Wo?' + chr(10) + 'Lösungen')}"
+                              .splitlines(), "x")  # fmt: skip
+    assert found is not None
+    assert found[1] == "3 printed questions, written as JSON Lines; left out: 2 without options or key (line 11, 12)"
+
+
 def test_a_list_that_gives_one_number_two_keys_gives_it_none():
     found = read_printed_exam(LISTED.replace("1-3 CBC", "1.C 2.B 3.C 2.A").splitlines(), "x")
     assert found is None, "two of three questions are not enough"
@@ -187,6 +195,22 @@ def test_markdown_with_bullets_and_bold_words_is_read(tmp_path: Path):
     found = convert_file(tmp_path / "quiz.md", Reading())
     assert found is not None
     assert [(one["question"], one["answer"]) for one in found.records][:1] == [("Question number 1?", "B")]
+
+
+def test_a_paper_in_pdf_is_read_whose_lines_run_on(tmp_path: Path):
+    pytest.importorskip("pypdf")
+    lines = ["Final exam", "1. What is the capital of Norway? (a) Oslo", "(b) Bergen", "(c) Trondheim",
+             "2. Which river flows through Vienna, the capital of Austria, on its way to the Black Sea?", "(a) Rhine",
+             "(b) Danube", "3. Which metal is liquid at room temperature? (a) Iron", "(b) Mercury", "Answer key",
+             "1 A", "2 B", "3 B"]  # fmt: skip
+    (tmp_path / "paper.pdf").write_bytes(pdf([lines]))
+    file = read_data_files([str(tmp_path / "paper.pdf")], None)[0]
+    assert file.kind == "multiple_choice"
+    assert file.notes[0] == "3 printed questions, written as JSON Lines"
+    assert b'"options": ["Oslo", "Bergen", "Trondheim"], "answer": "A"' in file.data
+    full = "The warden cleans the stove of the hut in the morning at six."
+    (tmp_path / "hut.pdf").write_bytes(pdf([["Hut rules", "Fire", full, full, full]]))
+    assert read_data_files([str(tmp_path / "hut.pdf")], None)[0].kind == "corpus"
 
 
 def test_new_reads_a_printed_examination_as_questions(tmp_path: Path):
