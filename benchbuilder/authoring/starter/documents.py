@@ -329,6 +329,21 @@ _TEXTS: Mapping[str, Callable[[str, Sections], None]] = {
     ".md": _read_markdown,
     ".txt": _read_text,
 }
+
+
+def read_text(path: Path, reading: Reading) -> str:
+    """The text of a file in the encoding in which it reads best; UnclearLayoutError if it is damaged in that, too."""
+    encoding = str(encoding_settings(path, reading).get("encoding", "utf-8"))
+    try:
+        return read_given_file(path).decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise UnclearLayoutError(
+            f"the encoding: {encoding} reads it best, and fails at byte {error.start}",
+            sure=True,
+            hint="save it as UTF-8",
+        ) from None
+
+
 DOCUMENTS = (*_TEXTS, ".docx", ".pdf", ".epub")
 """The suffixes of documents."""
 
@@ -339,12 +354,10 @@ def document_lines(path: Path, reading: Reading) -> list[str]:
     if suffix == ".docx":
         _read_word(read_given_file(path), lines)
     elif suffix in (".html", ".htm"):
-        encoding = encoding_settings(path, reading).get("encoding", "utf-8")
-        _read_html(read_given_file(path).decode(encoding), lines)
+        _read_html(read_text(path, reading), lines)
     elif suffix in (".txt", ".md"):
-        encoding = encoding_settings(path, reading).get("encoding", "utf-8")
-        text = read_given_file(path).decode(encoding).removeprefix("\ufeff")
-        return [_MARKDOWN.sub("", line) if suffix == ".md" else line for line in text.splitlines()]
+        found = read_text(path, reading).splitlines()
+        return [_MARKDOWN.sub("", line) if suffix == ".md" else line for line in found]
     else:
         settings = {"kind": "books", "path": str(path), "running_lines": "drop", "join_hyphens": False}
         rows = first_rows("pages", settings, path, "", _MOST_PAGES)
@@ -363,8 +376,7 @@ def read_document(path: Path, reading: Reading | None = None) -> tuple[list[dict
     if suffix == ".docx":
         _read_word(read_given_file(path), sections)
     elif suffix in _TEXTS:
-        encoding = encoding_settings(path, reading or Reading()).get("encoding", "utf-8")
-        _TEXTS[suffix](read_given_file(path).decode(encoding).removeprefix("\ufeff"), sections)
+        _TEXTS[suffix](read_text(path, reading or Reading()), sections)
     else:
         without = _read_book(path, sections)
     if not (records := sections.records):
