@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from benchbuilder.authoring.starter.documents import DOCUMENTS, document_lines, read_text
+from benchbuilder.authoring.starter.documents import DOCUMENTS, decoded_text, document_lines
 from benchbuilder.authoring.starter.printed_exam import read_printed_exam
 from benchbuilder.authoring.starter.sample import Reading, UnclearLayoutError
 from benchbuilder.core import normalise_space, read_given_file
@@ -52,7 +52,7 @@ def _gift(path: Path, reading: Reading) -> ConvertedFile | None:
     plain = read_given_file(path).decode("utf-8-sig", errors="replace")
     if not _GIFT.search(plain):
         return None
-    text = read_text(path, reading).replace("\r\n", "\n")
+    text = decoded_text(path, reading).replace("\r\n", "\n")
     records, left_out = list[Mapping[str | int, Any]](), Counter[str]()
     for line, block in _blocks(text):
         braces = _BRACES.search(block)

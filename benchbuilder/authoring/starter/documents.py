@@ -331,7 +331,7 @@ _TEXTS: Mapping[str, Callable[[str, Sections], None]] = {
 }
 
 
-def read_text(path: Path, reading: Reading) -> str:
+def decoded_text(path: Path, reading: Reading) -> str:
     """The text of a file in the encoding in which it reads best; UnclearLayoutError if it is damaged in that, too."""
     encoding = str(encoding_settings(path, reading).get("encoding", "utf-8"))
     try:
@@ -354,9 +354,9 @@ def document_lines(path: Path, reading: Reading) -> list[str]:
     if suffix == ".docx":
         _read_word(read_given_file(path), lines)
     elif suffix in (".html", ".htm"):
-        _read_html(read_text(path, reading), lines)
+        _read_html(decoded_text(path, reading), lines)
     elif suffix in (".txt", ".md"):
-        found = read_text(path, reading).splitlines()
+        found = decoded_text(path, reading).splitlines()
         return [_MARKDOWN.sub("", line) if suffix == ".md" else line for line in found]
     else:
         settings = {"kind": "books", "path": str(path), "running_lines": "drop", "join_hyphens": False}
@@ -376,7 +376,7 @@ def read_document(path: Path, reading: Reading | None = None) -> tuple[list[dict
     if suffix == ".docx":
         _read_word(read_given_file(path), sections)
     elif suffix in _TEXTS:
-        _TEXTS[suffix](read_text(path, reading or Reading()), sections)
+        _TEXTS[suffix](decoded_text(path, reading or Reading()), sections)
     else:
         without = _read_book(path, sections)
     if not (records := sections.records):
