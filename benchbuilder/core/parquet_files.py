@@ -79,7 +79,13 @@ class GivenParquet:
             size += batch.nbytes + _CELL_BYTES * batch.num_rows * batch.num_columns
             if size > MOST_BYTES:
                 raise self._too_much(f"its rows have more than {MOST_BYTES:,} bytes")
-            rows += batch.to_pylist()
+            try:
+                rows += batch.to_pylist()
+            except UnicodeDecodeError as error:  # Parquet may say that bytes are text which are not
+                raise DataError(
+                    f"{self._path.name} holds text that is not UTF-8", where=str(self._path), why=str(error),
+                    next="write the file anew from its source",
+                ) from error  # fmt: skip
         return rows
 
     def _batch_rows(self, number: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +110,11 @@ def test_a_large_file_is_read_in_pieces(path: Path) -> None:
     assert rows == 64 * 32_768
     assert 64 * group.nbytes > 2 * 2**30
     assert most < 2**28
+
+
+def test_text_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    data = io.BytesIO()
+    pq.write_table(pa.table({"text": ["findme"]}), data, compression="none", use_dictionary=False)
+    (tmp_path / "given.parquet").write_bytes(data.getvalue().replace(b"findme", b"\x80indme"))
+    with pytest.raises(DataError, match=r"given\.parquet holds text that is not UTF-8"):
+        read_row_file(tmp_path / "given.parquet")
